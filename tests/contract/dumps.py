@@ -4,20 +4,28 @@ from collections import Counter
 from dataclasses import dataclass
 
 from roost.core.deliveries import Delivery, DeliveryState
+from roost.core.devices import Devices
 from roost.core.entries import Entry
 from roost.core.events import Event
 from roost.core.exchanges import Completion, Exchange
+from roost.core.firings import Firing
+from roost.core.fleet import Fleet
 from roost.core.inbound import InboundRecord, InboundState, InputMode
+from roost.core.jobs import Job
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.ledger import Denial, LedgerTotal
+from roost.core.points import Pointed
+from roost.core.principals import Principal
 from roost.core.queries import LedgerQuery, SearchHit, SearchQuery, SessionQuery
 from roost.core.runs import Run, RunState
 from roost.core.search import parse_query
 from roost.core.sessions import Generation, Session
 from roost.core.snapshots import Snapshot
 from roost.core.threads import ThreadBinding
+from roost.core.workload import Workload
 from roost.ports import Store
+from roost.testing.clock import NOON
 from tests.contract import pools, scenes
 from tests.snapshots import snapshot
 
@@ -33,6 +41,23 @@ class Conversation:
     timeline: tuple[str, ...]
     events: tuple[Event, ...]
     owed: tuple[Completion, ...]
+    pointed: Pointed | None
+    forks: tuple[SessionKey, ...]
+    participants: frozenset[Principal]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What is of no one conversation."""
+
+    fleet: Fleet
+    jobs: tuple[Job, ...]
+    due: tuple[Job, ...]
+    fired: tuple[tuple[Firing, ...], ...]
+    devices: Devices
+    overdue: tuple[Run, ...]
+    shown: int
+    workload: Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +73,7 @@ class Dump:
     usage: tuple[LedgerTotal, ...]
     denials: tuple[Denial, ...]
     gateways: tuple[Lease, ...]
+    around: Around
 
 
 async def conversation(store: Store, key: SessionKey) -> Conversation:
@@ -62,6 +88,22 @@ async def conversation(store: Store, key: SessionKey) -> Conversation:
         timeline=tuple(entry_id for _, entry_id in timeline),
         events=await store.events(key, after=0, limit=10_000),
         owed=await store.completions(key),
+        pointed=await store.pointed(key),
+        forks=await store.forks(key),
+        participants=await store.participants(key),
+    )
+
+
+async def around(store: Store) -> Around:
+    return Around(
+        fleet=await store.fleet(),
+        jobs=await store.jobs(),
+        due=await store.due_jobs(NOON, 100),
+        fired=tuple([(await store.firings(job, limit=100)).rows for job in (None, *pools.JOBS)]),
+        devices=await store.devices(),
+        overdue=await store.overdue_runs(NOON),
+        shown=(await store.fullness()).sessions,
+        workload=await store.workload(),
     )
 
 
@@ -86,6 +128,7 @@ async def dump(store: Store) -> Dump:
         usage=tuple([await store.usage(query) for query in (LedgerQuery(), *trees)]),
         denials=await store.denials(1_000),
         gateways=await store.gateways(),
+        around=await around(store),
     )
 
 

@@ -1,5 +1,6 @@
 """A small world to draw from: few names, so that what is drawn meets what is there."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from hypothesis import strategies as st
@@ -7,25 +8,29 @@ from hypothesis import strategies as st
 from roost.core import effects as fx
 from roost.core.addresses import Address, Origin
 from roost.core.deliveries import Confirmed, Postponed, Rejected, SendResult, Unknown
+from roost.core.devices import DeviceIdentity, PairingRequest
 from roost.core.entries import EntryDraft
 from roost.core.exchanges import Completion, CompletionStatus, Exchange, ExchangeState, Phase
+from roost.core.firings import Firing, FiringState, PutFiring
+from roost.core.grants import Scope
 from roost.core.imports import ImportedGeneration, ImportedSession
 from roost.core.inbound import Inbound, InputMode, Source
-from roost.core.keys import KeyKind, SessionKey
+from roost.core.keys import SessionKey
 from roost.core.ledger import Denial, LedgerRow
 from roost.core.messages import Compaction, Notice, Usage
 from roost.core.principals import OWNER, person
-from roost.core.queries import (
-    Cursor,
-    HistoryQuery,
-    LedgerQuery,
-    Position,
-    SearchQuery,
-    SessionQuery,
+from roost.core.runs import (
+    Lane,
+    Outcome,
+    Progress,
+    Request,
+    Run,
+    RunKind,
+    RunState,
+    Step,
+    StepKind,
+    StopRequest,
 )
-from roost.core.retention import Crowd, Cutoffs
-from roost.core.runs import Lane, Outcome, Progress, Request, Run, RunKind, RunState, Step, StepKind
-from roost.core.search import parse_query
 from roost.core.sessions import (
     Counters,
     Facts,
@@ -38,10 +43,10 @@ from roost.core.sessions import (
     SessionStatus,
 )
 from roost.core.threads import BindThread, ThreadBinding, UnbindThread, UseThread
-from roost.core.visibility import EVERYTHING, VisibleScope
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON
+from tests.jobs import job
 
 OPS = SessionKey.named("ops", "main")
 GROUP = SessionKey.parse("agent:main:telegram:group:Team 7")
@@ -62,7 +67,13 @@ RUNS = tuple(f"r-{number}" for number in range(1, 13))
 MESSAGES = tuple(f"m-{number}" for number in range(1, 17))
 DELIVERIES = tuple(f"d-{number}" for number in range(1, 13))
 GENERATIONS = tuple(f"g-{number}" for number in range(1, 25))
+IMPORTED = tuple(f"i-{number}" for number in range(1, 9))
 EXCHANGES = ("x-1", "x-2")
+JOBS = ("j-1", "j-2")
+FIRINGS = tuple(f"f-{number}" for number in range(1, 5))
+POINTS = ("early", "late")
+DEVICES = ("tablet", "phone")
+REQUESTS = ("q-1", "q-2", "q-3")
 CALLS = tuple(f"u-{number}" for number in range(1, 6))
 WORDS = ("zebra", "crossing zebra", "预算", "strasse")
 TEXTS = ("zebra", "Zebra crossing", "项目预算的问题", "a\nb", "Straße", "")
@@ -155,7 +166,43 @@ def inbound(draw: st.DrawFn) -> Inbound:
     return replace(message, principal=draw(principals))
 
 
-outcomes = st.builds(Outcome, state=st.sampled_from([state for state in RunState if state.ended]), at=moments)
+outcomes = st.builds(
+    Outcome,
+    state=st.sampled_from([state for state in RunState if state.ended]),
+    at=moments,
+    yielded=st.booleans(),
+    until=st.none() | moments,
+)
+stops = st.builds(StopRequest, reason=texts, by=principals, at=moments, goes_on=st.booleans())
+firings = st.builds(
+    Firing,
+    id=st.sampled_from(FIRINGS),
+    job_id=st.sampled_from(JOBS),
+    due_at=moments,
+    at=moments,
+    state=st.sampled_from(FiringState),
+    key=keys | st.just(MAIN.beat),
+    run_id=st.none() | runs,
+    forgets=st.booleans(),
+)
+jobs = st.builds(job, st.sampled_from(JOBS), owner=principals, next_at=st.none() | moments)
+requests = st.builds(
+    PairingRequest,
+    id=st.sampled_from(REQUESTS),
+    identity=st.builds(
+        DeviceIdentity,
+        id=st.sampled_from(DEVICES),
+        public_key=st.just("k"),
+        client_id=st.just("tui"),
+        client_mode=st.just("ui"),
+        platform=texts,
+    ),
+    role=st.just("operator"),
+    scopes=st.sampled_from(((Scope.READ,), (Scope.READ, Scope.WRITE))),
+    address=st.sampled_from(("here", "there")),
+    code=st.just("CODE"),
+    at=moments,
+)
 completions = st.builds(
     Completion, child_run=runs, child=keys, requester=keys, batch=runs, created_at=moments
 )
@@ -193,57 +240,6 @@ def added(draw: st.DrawFn) -> fx.AddDelivery:
     return fx.AddDelivery(delivery=replace(delivery, ready_at=draw(moments)))
 
 
-effects: st.SearchStrategy[fx.Effect] = st.one_of(
-    st.builds(builders.opening, sessions(), st.sampled_from(GENERATIONS)),
-    st.builds(fx.OpenGeneration, generation=generations),
-    st.builds(
-        fx.ChangeSession,
-        key=keys,
-        labels=st.none() | labels,
-        overrides=st.none() | st.builds(Overrides, model=texts),
-        counters=st.none() | st.builds(Counters, **dict.fromkeys(Counters._fields, few)),
-        origin=st.none() | st.builds(Origin, sender=texts),
-        route=st.none() | addresses,
-        status=st.none() | st.sampled_from(SessionStatus),
-        touched=st.none() | moments,
-        interacted=st.none() | moments,
-    ),
-    st.builds(fx.Archive, key=keys, at=st.none() | moments),
-    st.builds(fx.Pin, key=keys, at=st.none() | moments),
-    st.builds(fx.DeleteSession, key=keys),
-    st.builds(fx.AppendEntries, key=keys, drafts=drafts()),
-    st.builds(fx.AcceptInput, inbound=inbound(), run_id=st.none() | runs, mode=modes),
-    st.builds(fx.MoveInput, inbound_id=messages, run_id=runs, mode=modes),
-    st.builds(fx.MergeInput, inbound_id=messages, into=messages, reason=texts),
-    st.builds(fx.KillInput, inbound_id=messages, reason=texts),
-    st.builds(fx.QueueRun, run=queued_runs()),
-    st.builds(fx.DelayRun, run_id=runs, ready_at=moments),
-    st.builds(fx.RequeueRun, run_id=runs, ready_at=moments, progress=progress),
-    st.builds(fx.EndRun, run_id=runs, outcome=outcomes),
-    added(),
-    st.builds(fx.PutExchange, exchange=exchanges),
-    st.builds(fx.OweCompletion, completion=completions),
-    st.builds(
-        fx.SettleCompletion,
-        child_run=runs,
-        status=st.sampled_from(CompletionStatus),
-        at=moments,
-        result=texts,
-    ),
-    st.builds(fx.AcknowledgeCompletion, child_run=runs, at=moments),
-    st.builds(BindThread, binding=bindings),
-    st.builds(UseThread, address=addresses, key=keys, at=moments),
-    st.builds(UnbindThread, address=addresses),
-    st.builds(fx.RecordDenial, denial=denials),
-)
-several_effects = st.lists(effects, min_size=1, max_size=3).map(tuple)
-steps = st.builds(Step, kind=st.sampled_from(StepKind), at=moments)
-results: st.SearchStrategy[SendResult] = st.one_of(
-    st.just(Confirmed(receipt="77")),
-    st.builds(Postponed, ready_at=moments, error=texts),
-    st.just(Rejected(error="no")),
-    st.just(Unknown(error="?")),
-)
 ledger_rows = st.builds(
     LedgerRow,
     id=st.sampled_from(CALLS),
@@ -258,70 +254,70 @@ ledger_rows = st.builds(
     usage=usages,
     estimated=st.booleans(),
 )
-scopes = st.just(EVERYTHING) | st.builds(
-    VisibleScope,
-    owner=st.none() | principals,
-    self_key=st.none() | keys,
-    tree_of=st.none() | keys,
-    agents=st.none() | st.frozensets(st.sampled_from(("main", "ops"))),
-)
-session_queries = st.builds(
-    SessionQuery,
-    scope=scopes,
-    kinds=st.none() | st.frozensets(st.sampled_from(SessionKind), max_size=2),
-    agent=st.sampled_from((None, "main", "ops")),
-    label=st.sampled_from((None, None, "home")),
-    search=st.none() | texts,
-    active_since=st.none() | moments,
-    keys=st.none() | st.frozensets(keys, max_size=3),
-    parents=st.none() | st.frozensets(keys, max_size=2),
-    hidden=st.frozensets(st.sampled_from(KeyKind), max_size=2),
-    archived=st.sampled_from((None, False, True)),
-    after=st.none() | st.builds(Cursor, updated=moments, key=keys.map(str)),
-    offset=st.integers(0, 2),
-    limit=st.integers(1, 6),
-)
-ledger_queries = st.builds(
-    LedgerQuery,
-    key=st.none() | keys,
-    tree_of=st.none() | keys,
-    agent=st.sampled_from((None, "main")),
-    principal=st.none() | principals,
-    since=st.none() | moments,
-    until=st.none() | moments,
-)
-history_queries = st.builds(
-    HistoryQuery,
-    key=keys,
-    session_id=st.none() | st.sampled_from(GENERATIONS),
-    before=st.none() | st.builds(Position, st.integers(1, 4), st.integers(1, 5)),
-    tools=st.booleans(),
-    limit=st.integers(1, 4),
-)
-search_queries = st.builds(
-    SearchQuery,
-    query=st.sampled_from(WORDS).map(parse_query),
-    scope=scopes,
-    key=st.none() | keys,
-    limit=st.integers(1, 5),
-)
-rare_moments = st.sampled_from((None, None, None, NOON, NOON + 1, NOON + 4_000))
-cutoffs = st.builds(
-    Cutoffs,
-    synthetic_before=rare_moments,
-    cron_before=rare_moments,
-    events_before=rare_moments,
-    dedupe_before=rare_moments,
-    archive_children_before=rare_moments,
-    archive_dashboards_before=rare_moments,
-    generations_before=rare_moments,
-    crowd=st.none() | st.builds(Crowd, most=st.integers(0, 3), spared=rare_moments),
+# One strategy an effect: a test compares the names with those that there are.
+EFFECTS: Mapping[type[fx.Effect], st.SearchStrategy[fx.Effect]] = {
+    fx.OpenSession: st.builds(builders.opening, sessions(), st.sampled_from(GENERATIONS)),
+    fx.OpenGeneration: st.builds(fx.OpenGeneration, generation=generations),
+    fx.ChangeSession: st.builds(
+        fx.ChangeSession,
+        key=keys,
+        labels=st.none() | labels,
+        overrides=st.none() | st.builds(Overrides, model=texts),
+        counters=st.none() | st.builds(Counters, **dict.fromkeys(Counters._fields, few)),
+        origin=st.none() | st.builds(Origin, sender=texts),
+        route=st.none() | addresses,
+        status=st.none() | st.sampled_from(SessionStatus),
+        touched=st.none() | moments,
+        interacted=st.none() | moments,
+    ),
+    fx.Archive: st.builds(fx.Archive, key=keys, at=st.none() | moments),
+    fx.Pin: st.builds(fx.Pin, key=keys, at=st.none() | moments),
+    fx.DeleteSession: st.builds(fx.DeleteSession, key=keys),
+    fx.DiscardSession: st.builds(fx.DiscardSession, key=keys),
+    fx.AppendEntries: st.builds(fx.AppendEntries, key=keys, drafts=drafts()),
+    fx.AcceptInput: st.builds(fx.AcceptInput, inbound=inbound(), run_id=st.none() | runs, mode=modes),
+    fx.MoveInput: st.builds(fx.MoveInput, inbound_id=messages, run_id=runs, mode=modes),
+    fx.MergeInput: st.builds(fx.MergeInput, inbound_id=messages, into=messages, reason=texts),
+    fx.KillInput: st.builds(fx.KillInput, inbound_id=messages, reason=texts),
+    fx.KeepInput: st.builds(fx.KeepInput, inbound_id=messages),
+    fx.AnswerInput: st.builds(fx.AnswerInput, inbound=inbound(), command=texts, answer=texts),
+    fx.QueueRun: st.builds(fx.QueueRun, run=queued_runs()),
+    fx.DelayRun: st.builds(fx.DelayRun, run_id=runs, ready_at=moments),
+    fx.RequeueRun: st.builds(fx.RequeueRun, run_id=runs, ready_at=moments, progress=progress),
+    fx.RequestStop: st.builds(fx.RequestStop, run_id=runs, stop=stops),
+    fx.EndRun: st.builds(fx.EndRun, run_id=runs, outcome=outcomes),
+    fx.AddDelivery: added(),
+    fx.PutExchange: st.builds(fx.PutExchange, exchange=exchanges),
+    fx.OweCompletion: st.builds(fx.OweCompletion, completion=completions),
+    fx.SettleCompletion: st.builds(
+        fx.SettleCompletion,
+        child_run=runs,
+        status=st.sampled_from(CompletionStatus),
+        at=moments,
+        result=texts,
+    ),
+    fx.AcknowledgeCompletion: st.builds(fx.AcknowledgeCompletion, child_run=runs, at=moments),
+    BindThread: st.builds(BindThread, binding=bindings),
+    UseThread: st.builds(UseThread, address=addresses, key=keys, at=moments),
+    UnbindThread: st.builds(UnbindThread, address=addresses),
+    fx.RecordDenial: st.builds(fx.RecordDenial, denial=denials),
+    PutFiring: st.builds(PutFiring, firing=firings),
+    fx.RecordUsage: st.builds(fx.RecordUsage, row=ledger_rows),
+}
+effects: st.SearchStrategy[fx.Effect] = st.one_of(*EFFECTS.values())
+several_effects = st.lists(effects, min_size=1, max_size=3).map(tuple)
+steps = st.builds(Step, kind=st.sampled_from(StepKind), at=moments)
+results: st.SearchStrategy[SendResult] = st.one_of(
+    st.just(Confirmed(receipt="77")),
+    st.builds(Postponed, ready_at=moments, error=texts),
+    st.just(Rejected(error="no")),
+    st.just(Unknown(error="?")),
 )
 
 
 @st.composite
 def imports(draw: st.DrawFn) -> ImportedSession:
-    names = draw(st.lists(st.sampled_from(GENERATIONS), max_size=3))
+    names = draw(st.lists(st.sampled_from((*GENERATIONS, *IMPORTED)), max_size=3))
     return ImportedSession(
         session=draw(sessions()),
         generations=tuple(
@@ -330,8 +326,9 @@ def imports(draw: st.DrawFn) -> ImportedSession:
                 opened_at=draw(moments),
                 drafts=draw(drafts()),
                 header=draw(st.none() | texts),
-                archived=draw(st.booleans()),
+                archived=draw(st.sampled_from((False, False, True))),
             )
             for name in names
         ),
+        usage=tuple(draw(st.lists(ledger_rows, max_size=2))),
     )

@@ -143,6 +143,10 @@ class Seen(Generic[Shown, Answer]):
         return self._answer
 
     @property
+    def shown(self) -> tuple[Shown, ...]:
+        return tuple(self._shown)
+
+    @property
     def last(self) -> Shown:
         return self._shown[-1]
 

@@ -249,9 +249,14 @@ async def test_a_transcript_that_belongs_to_another_key_is_left_alone(store: Sto
 async def test_an_import_without_a_current_transcript_is_refused(
     store: Store, generations: tuple[ImportedGeneration, ...]
 ) -> None:
-    with pytest.raises(InvalidInput):
-        await store.import_session(ImportedSession(session=row(), generations=generations))
+    without = ImportedSession(session=row(), generations=generations)
+    beside = ImportedSession(session=row(SIDE), generations=(transcript("t-1", 1),))
+    with pytest.raises(InvalidInput, match="needs a current transcript"):
+        await store.import_session(without)
+    with pytest.raises(InvalidInput, match="needs a current transcript"):
+        await store.import_new((beside, without))
     assert await store.session(MAIN) is None
+    assert await store.session(SIDE) is None
 
 
 async def test_an_import_that_fails_half_way_leaves_nothing(store: Store) -> None:

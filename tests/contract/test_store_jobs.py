@@ -36,7 +36,7 @@ from roost.testing.builders import MAIN, accept, inbound
 from roost.testing.clock import NOON, FakeClock
 from tests import samples
 from tests.contract.homes import Home, Reopen
-from tests.contract.scenes import claim_of, everything, known, known_run, opened, reset
+from tests.contract.scenes import always, claim_of, everything, known, known_run, opened, reset
 from tests.jobs import STEP, at_home, job, moment
 
 OWN = cron_key("main", "j1")
@@ -387,3 +387,14 @@ async def test_who_waits_for_jobs_hears_of_a_change(store: Store) -> None:
             await looked.wait()
         await keep(store, job())
     assert heard == [0, 1]
+
+
+async def test_a_firing_that_is_written_again_is_of_the_job_and_the_session_it_names_now(
+    store: Store,
+) -> None:
+    await opened(store)
+    first = Firing(id="f", job_id="j1", due_at=1, at=1, state=FiringState.STARTED, key=MAIN.beat)
+    again = replace(first, job_id="j2", key=MAIN, at=2)
+    await store.change_session(MAIN, always(PutFiring(firing=first), PutFiring(firing=again)))
+    assert (await history(store), await history(store, "j2")) == ((), (again,))
+    assert await store.count_firings(None) == 1

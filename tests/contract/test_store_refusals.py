@@ -2,20 +2,39 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf, nan
 
 import pytest
 
+from roost.core.addresses import Origin
 from roost.core.deliveries import Delivery
-from roost.core.effects import AcceptInput, AddDelivery, DelayRun, Effects, KillInput, QueueRun
+from roost.core.effects import (
+    AcceptInput,
+    AddDelivery,
+    ChangeSession,
+    DelayRun,
+    Effect,
+    Effects,
+    KillInput,
+    OweCompletion,
+    PutExchange,
+    QueueRun,
+    RecordDenial,
+    RecordUsage,
+)
 from roost.core.entries import EntryDraft
 from roost.core.errors import InvalidInput
+from roost.core.exchanges import Completion, Exchange
+from roost.core.firings import Firing, FiringState, PutFiring
 from roost.core.inbound import Inbound, InputMode, Source
-from roost.core.jsonvalue import JsonValue
-from roost.core.ledger import LedgerRow
-from roost.core.messages import Notice, Usage
+from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.ledger import Denial, LedgerRow
+from roost.core.messages import AssistantMessage, Notice, ToolCall, ToolResult, Usage
 from roost.core.principals import OWNER
 from roost.core.queries import LedgerQuery
 from roost.core.runs import Request, Run, RunKind
+from roost.core.sessions import Labels, Overrides
+from roost.core.threads import BindThread, ThreadBinding
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import CHAT, MAIN
@@ -37,6 +56,29 @@ def noted(data: JsonValue) -> EntryDraft:
     return EntryDraft(id="e-1", body=Notice(kind="n", at=NOON, data={"found": data}))
 
 
+def called(arguments: JsonObject) -> EntryDraft:
+    call = ToolCall(id="c-1", name="t", arguments=arguments)
+    return EntryDraft(id="e-1", body=AssistantMessage(content=(call,), at=NOON))
+
+
+def returned(details: JsonObject) -> EntryDraft:
+    return EntryDraft(
+        id="e-1", body=ToolResult(call_id="c-1", tool="t", content=(), at=NOON, details=details)
+    )
+
+
+CALL = LedgerRow(
+    id="u-1",
+    at=NOON,
+    key=MAIN,
+    session_id="s",
+    principal=OWNER,
+    run_id="r-1",
+    run_kind=RunKind.TURN,
+    provider="demo",
+    model="demo-1",
+    usage=Usage(),
+)
 SPOKEN = builders.said("e-1", "words")
 ENTRIES: dict[str, EntryDraft] = {
     "half a character": builders.said("e-1", HALF),
@@ -45,6 +87,9 @@ ENTRIES: dict[str, EntryDraft] = {
     "a number beyond 64 bits": noted(2**70),
     "a time beyond 64 bits": builders.said("e-1", "words", at=LARGE),
     "data nested too deep": noted(nested(2_000)),
+    "a number that is none": noted([nan]),
+    "arguments that are beyond every number": called({"most": inf}),
+    "details below all numbers": returned({"least": {"found": -inf}}),
 }
 
 
@@ -70,18 +115,7 @@ async def test_a_count_that_would_not_fit_refuses_the_entry_that_raises_it(store
 
 
 async def test_a_call_whose_numbers_do_not_fit_is_refused(store: Store) -> None:
-    row = LedgerRow(
-        id="u-1",
-        at=NOON,
-        key=MAIN,
-        session_id="s",
-        principal=OWNER,
-        run_id="r-1",
-        run_kind=RunKind.TURN,
-        provider="demo",
-        model="demo-1",
-        usage=Usage(cost_micros=LARGE),
-    )
+    row = replace(CALL, usage=Usage(cost_micros=LARGE))
     await opened(store)
     with pytest.raises(InvalidInput):
         await store.record_usage(row)
@@ -157,3 +191,35 @@ async def test_a_delivery_that_cannot_be_stored_is_refused(store: Store, deliver
         await change(store, AddDelivery(delivery=delivery))
     assert await known(store) == before
     assert await store.delivery("d-1") is None
+
+
+ROWS: dict[str, Effect] = {
+    "a label": ChangeSession(key=MAIN, labels=Labels(label=HALF)),
+    "a setting": ChangeSession(key=MAIN, overrides=Overrides(model=HALF)),
+    "an origin": ChangeSession(key=MAIN, origin=Origin(sender=HALF)),
+    "a route": ChangeSession(key=MAIN, route=replace(CHAT, to=HALF)),
+    "an exchange": PutExchange(
+        exchange=Exchange(id=HALF, requester=MAIN, target=MAIN, request="", created_at=NOON, max_turns=5)
+    ),
+    "a completion": OweCompletion(
+        completion=Completion(child_run=HALF, child=MAIN, requester=MAIN, batch="r-1", created_at=NOON)
+    ),
+    "a thread": BindThread(
+        binding=ThreadBinding(
+            address=replace(CHAT, thread=HALF), key=MAIN, bound_by=OWNER, bound_at=NOON, used_at=NOON
+        )
+    ),
+    "a firing": PutFiring(
+        firing=Firing(id=HALF, job_id="j-1", due_at=NOON, at=NOON, state=FiringState.OK, key=MAIN)
+    ),
+    "a denial": RecordDenial(denial=Denial(at=NOON, operation=HALF, principal=OWNER, rule="r", reason="")),
+    "a call": RecordUsage(row=replace(CALL, id=HALF)),
+}
+
+
+@pytest.mark.parametrize("effect", ROWS.values(), ids=ROWS)
+async def test_half_a_character_is_refused_wherever_it_stands(store: Store, effect: Effect) -> None:
+    before = await opened(store)
+    with pytest.raises(InvalidInput):
+        await change(store, ChangeSession(key=MAIN, touched=NOON + 1), effect)
+    assert await known(store) == before

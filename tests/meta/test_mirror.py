@@ -14,7 +14,6 @@ DECLARATIONS = frozenset(
         "src/roost/core/channels.py",
         "src/roost/core/entries.py",
         "src/roost/core/events.py",
-        "src/roost/core/tools.py",
         "src/roost/core/topics.py",
         "src/roost/core/imports.py",
         "src/roost/core/workload.py",

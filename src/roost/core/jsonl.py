@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from math import isfinite
 from typing import assert_never
 
 from roost.core.entries import Entry, EntryDraft
@@ -34,7 +35,7 @@ MAX_ID_CHARS = 256
 LATEST = 253_402_300_799_999
 _FRAME = ("type", "id", "parentId", "timestamp")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_LONG_INTEGER = re.compile(r"\d{19}")
+_LARGE_NUMBER = re.compile(r"\d{19}|\d[eE]\+?\d{3}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +63,16 @@ def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
 
 
-def _integer(digits: str) -> int | float:
+def _integer(digits: str) -> int | float | None:
     if len(digits) <= 20 and -(2**63) <= int(digits) < 2**63:
         return int(digits)
-    return float(digits)
+    return _float(digits)
+
+
+def _float(digits: str) -> float | None:
+    """A number too large for one is none that could be kept."""
+    number = float(digits)
+    return number if isfinite(number) else None
 
 
 def _too_deep(value: JsonValue) -> bool:
@@ -92,12 +99,14 @@ def read_line(text: str) -> JsonObject | Malformed:
 
 
 def read_object(text: str) -> JsonObject | Malformed:
-    """A JSON object, safe to keep: no lone surrogates, no integer beyond 64 bits, no great depth."""
+    """A JSON object, safe to keep: no lone surrogates, no number that is too large, no great depth."""
     if _SURROGATE.search(text):
         return Malformed("not valid Unicode")
-    parse_int = _integer if _LONG_INTEGER.search(text) else None
+    parse_int, parse_float = (_integer, _float) if _LARGE_NUMBER.search(text) else (None, None)
     try:
-        value = json.loads(text, parse_constant=_refuse_constant, parse_int=parse_int)
+        value = json.loads(
+            text, parse_constant=_refuse_constant, parse_int=parse_int, parse_float=parse_float
+        )
         if "\\ud" in text.lower() and _SURROGATE.search(rendered := compact(value)):
             value = json.loads(_SURROGATE.sub("\ufffd", rendered))
     except ValueError:

@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+from roost.core.numbers import refuse_infinite
+
 JsonValue: TypeAlias = bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"] | None
 JsonObject: TypeAlias = Mapping[str, JsonValue]
 
@@ -32,3 +34,20 @@ def in_utf8(value: JsonValue) -> bytes:
 def from_utf8(text: bytes) -> str:
     """What `in_utf8` wrote, as text."""
     return text.decode("utf-8", "surrogatepass")
+
+
+def refuse_unwritable(value: JsonValue) -> None:
+    """Numbers of a value, however deep, must be such as JSON has."""
+    left: list[JsonValue] = [value]
+    while left:
+        match left.pop():
+            case float() as number:
+                refuse_infinite(number)
+            case str():
+                pass
+            case Mapping() as named:
+                left += named.values()
+            case Sequence() as listed:
+                left += listed
+            case _:
+                pass

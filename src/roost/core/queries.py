@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 from roost.core.entries import Entry
 from roost.core.errors import InvalidInput
 from roost.core.keys import KeyKind, SessionKey
+from roost.core.numbers import refuse_oversized
 from roost.core.principals import Principal
 from roost.core.search import Query
 from roost.core.sessions import Generation, Session, SessionKind
@@ -14,14 +15,24 @@ from roost.core.visibility import EVERYTHING, VisibleScope
 Row = TypeVar("Row")
 
 
-def _refuse_empty_page(limit: int) -> None:
+MOST_ROWS = 1_000_000_000
+"""No store has more. Whoever asks for one row further than is wanted stays within what a database counts with."""
+
+
+def refuse_limit(limit: int, offset: int = 0) -> None:
+    """At most so many rows can be asked for, or none."""
+    if not 0 <= limit <= MOST_ROWS:
+        raise InvalidInput(f"{limit} rows cannot be given", hint="ask for none, or for less than a billion")
+    if offset < 0:
+        raise InvalidInput(f"an offset of {offset} is before the beginning", hint="begin at 0")
+    if offset:
+        refuse_oversized(offset)
+
+
+def _refuse_page(limit: int, offset: int = 0) -> None:
     if limit < 1:
         raise InvalidInput(f"a page of {limit} rows cannot be given", hint="ask for at least one")
-
-
-def _refuse_offset(offset: int) -> None:
-    if offset < 0:
-        raise InvalidInput(f"an offset of {offset} is before the beginning")
+    refuse_limit(limit, offset)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +66,8 @@ class SessionQuery:
     limit: int = 100
 
     def __post_init__(self) -> None:
-        _refuse_empty_page(self.limit)
-        _refuse_offset(self.offset)
+        _refuse_page(self.limit, self.offset)
+        refuse_oversized(self.active_since, None if self.after is None else self.after.updated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +100,9 @@ class HistoryQuery:
     limit: int = 200
 
     def __post_init__(self) -> None:
-        _refuse_empty_page(self.limit)
+        _refuse_page(self.limit)
+        if self.before is not None:
+            refuse_oversized(self.before.generation, self.before.seq)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +136,7 @@ class SearchQuery:
     limit: int = 10
 
     def __post_init__(self) -> None:
-        _refuse_empty_page(self.limit)
-        _refuse_offset(self.offset)
+        _refuse_page(self.limit, self.offset)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +152,9 @@ class Span:
     since: int
     until: int
     shift: int = 0
+
+    def __post_init__(self) -> None:
+        refuse_oversized(self.since, self.until, self.shift)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +178,9 @@ class LedgerQuery:
     principal: Principal | None = None
     since: int | None = None
     until: int | None = None
+
+    def __post_init__(self) -> None:
+        refuse_oversized(self.since, self.until)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

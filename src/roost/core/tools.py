@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from roost.core.jsonvalue import JsonObject
+from roost.core.jsonvalue import JsonObject, refuse_unwritable
 from roost.core.keys import SessionKey
 from roost.core.messages import UserBlock
 from roost.core.rights import Rights
@@ -76,11 +76,16 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutcome:
-    """What the model reads; `details` are for people and never reach a model."""
+    """What the model reads; `details` are for people and never reach a model. Who makes one whose details cannot be kept is
+    told so, and not the run that is to keep them."""
 
     content: tuple[UserBlock, ...]
     is_error: bool = False
     details: JsonObject | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        if self.details is not None:
+            refuse_unwritable(self.details)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Values without configured secrets, before they become rows.
+"""Values without configured secrets, and without numbers that JSON has not, before they become rows.
 
 Every text is looked at but what says who or where somebody is: another name would be another person's.
 """
@@ -16,6 +16,7 @@ from roost.core.errors import InvalidInput
 from roost.core.inbound import Source
 from roost.core.keys import SessionKey
 from roost.core.messages import Image, Provenance, Thinking, Usage
+from roost.core.numbers import refuse_infinite
 from roost.core.principals import Principal
 from roost.core.seals import Sealing
 from roost.core.sessions import Facts
@@ -85,7 +86,13 @@ def _walk(value: Any, sealing: Sealing) -> Any:
 
 @cache
 def _texts(kind: Any) -> Callable[[Any], Sequence[Any]]:
-    return reading(_fields(kind))
+    return _finite if kind is float else reading(_fields(kind))
+
+
+def _finite(number: float) -> tuple[()]:
+    """Asked on the way: what holds no such number is not looked through for one."""
+    refuse_infinite(number)
+    return ()
 
 
 @cache

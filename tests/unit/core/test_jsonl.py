@@ -201,9 +201,12 @@ def test_half_characters_and_numbers_no_store_can_hold_are_replaced_and_the_line
         "type": "custom",
         "fits": -(2**63),
         "over": 9223372036854775808.0,
-        "vast": float("inf"),
+        "vast": None,
     }
     assert line_of(read(huge)) == huge
+    past_all = '{"type":"custom","most":1e999,"least":-2.5E+0400,"long":' + "9" * 400 + '.5,"fits":1e300}'
+    assert read_line(past_all) == {"type": "custom", "most": None, "least": None, "long": None, "fits": 1e300}
+    assert line_of(read(past_all)) == past_all
 
 
 @pytest.mark.requirement("S25")

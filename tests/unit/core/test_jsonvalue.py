@@ -1,8 +1,10 @@
+from math import inf, nan
 from types import MappingProxyType
 
 import pytest
 
-from roost.core.jsonvalue import JsonValue, compact, from_utf8, in_utf8
+from roost.core.errors import InvalidInput
+from roost.core.jsonvalue import JsonValue, compact, from_utf8, in_utf8, refuse_unwritable
 
 
 def test_text_is_one_line_without_spaces_and_keeps_letters_and_order() -> None:
@@ -23,3 +25,13 @@ def test_what_is_not_json_is_refused() -> None:
 def test_bytes_are_of_the_same_text_even_where_it_is_no_unicode(text: str, size: int) -> None:
     assert len(in_utf8(text)) == size
     assert from_utf8(in_utf8(text)) == compact(text)
+
+
+FOUND: tuple[JsonValue, ...] = (nan, [1.5, [inf]], {"a": {"b": [-inf]}}, MappingProxyType({"a": nan}))
+
+
+@pytest.mark.parametrize("value", FOUND)
+def test_a_number_that_json_has_not_is_found_however_deep(value: JsonValue) -> None:
+    refuse_unwritable({"a": ["text", 1.5, 2, None, True, {"b": range(2)}]})
+    with pytest.raises(InvalidInput, match="finite"):
+        refuse_unwritable(value)

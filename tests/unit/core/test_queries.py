@@ -5,7 +5,16 @@ from collections.abc import Callable
 import pytest
 
 from roost.core.errors import InvalidInput
-from roost.core.queries import HistoryQuery, SearchQuery, SessionQuery
+from roost.core.queries import (
+    MOST_ROWS,
+    Cursor,
+    HistoryQuery,
+    LedgerQuery,
+    Position,
+    SearchQuery,
+    SessionQuery,
+    refuse_limit,
+)
 from roost.core.search import parse_query
 from roost.testing.builders import MAIN
 
@@ -23,6 +32,37 @@ def test_a_page_holds_at_least_one_row(page: Callable[[int], object]) -> None:
     for limit in (0, -1):
         with pytest.raises(InvalidInput, match="at least one"):
             page(limit)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=["list", "history", "search"])
+def test_a_page_holds_no_more_rows_than_any_store(page: Callable[[int], object]) -> None:
+    page(MOST_ROWS)
+    with pytest.raises(InvalidInput, match="less than a billion"):
+        page(MOST_ROWS + 1)
+
+
+def test_of_other_rows_none_may_be_asked_for_but_not_fewer() -> None:
+    refuse_limit(0)
+    with pytest.raises(InvalidInput, match="ask for none"):
+        refuse_limit(-1)
+
+
+BEYOND = 2**63
+OVERSIZED: tuple[Callable[[], object], ...] = (
+    lambda: SessionQuery(offset=BEYOND),
+    lambda: SessionQuery(active_since=BEYOND),
+    lambda: SessionQuery(after=Cursor(updated=BEYOND, key="")),
+    lambda: HistoryQuery(key=MAIN, before=Position(BEYOND, 1)),
+    lambda: HistoryQuery(key=MAIN, before=Position(1, BEYOND)),
+    lambda: LedgerQuery(since=BEYOND),
+    lambda: LedgerQuery(until=BEYOND),
+)
+
+
+@pytest.mark.parametrize("question", OVERSIZED)
+def test_a_question_has_numbers_of_at_most_64_bits(question: Callable[[], object]) -> None:
+    with pytest.raises(InvalidInput, match="64 bits"):
+        question()
 
 
 BEGINNINGS: tuple[Callable[[int], object], ...] = (

@@ -2,6 +2,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from math import nan
 
 import anyio
 import pytest
@@ -14,7 +15,7 @@ from roost.core.messages import AssistantMessage, ProvenanceKind, Text, ToolResu
 from roost.core.recovery import OUTCOME_UNKNOWN, Recovery, recover
 from roost.core.runs import Run, Step, StepKind
 from roost.core.snapshots import RunSnapshot
-from roost.core.tools import ToolTraits
+from roost.core.tools import ToolOutcome, ToolTraits
 from roost.engine.rules import Part
 from roost.engine.turn import Turn
 from roost.testing import builders
@@ -99,6 +100,20 @@ async def test_what_a_tool_cannot_do_is_told_to_the_model() -> None:
     assert "breaks, owners, refuses" in told[0][1]
     assert told[1][1] == "not yours (ask the owner)"
     assert "breaks broke" in told[2][1]
+
+
+async def test_details_that_cannot_be_kept_are_told_to_the_model_and_end_nothing() -> None:
+    scene = Scene()
+
+    async def measures() -> str:
+        return str(ToolOutcome(content=(Text("warm"),), details={"degrees": [nan]}))
+
+    scene.tools = (Doing("measures", measures),)
+    scene.model.add(calls(call("measures")), (Say("a pity"),))
+    await (await scene.turn(await scene.claimed())).play()
+    ((_, told, is_error),) = results(await scene.bodies())
+    assert is_error
+    assert "nan is no number that JSON has" in told
 
 
 async def test_a_privileged_tool_needs_the_owners_own_word() -> None:

@@ -1,10 +1,12 @@
 from dataclasses import replace
+from math import inf, nan
 
 import pytest
 
 from roost.core.addresses import Address, Origin
 from roost.core.effects import AddDelivery, ChangeSession
 from roost.core.entries import EntryDraft
+from roost.core.errors import InvalidInput
 from roost.core.inbound import Source
 from roost.core.messages import AssistantMessage, Image, Text, Thinking, ToolCall, ToolResult
 from roost.core.seals import Seals
@@ -61,3 +63,11 @@ def test_a_session_is_changed_without_its_key() -> None:
 
 def test_reasoning_that_is_changed_loses_its_signature() -> None:
     assert without_secrets(Thinking(thinking=SECRET, signature="s"), SEALS) == Thinking(thinking=KEPT)
+
+
+@pytest.mark.parametrize("number", [nan, inf, -inf])
+def test_a_number_that_would_be_read_back_as_nothing_is_refused(number: float) -> None:
+    call = ToolCall(id="1", name="exec", arguments={"fine": 1.5, "found": [{"deep": number}]})
+    draft = EntryDraft(id="a", body=AssistantMessage(content=(Text("a"), call), at=1))
+    with pytest.raises(InvalidInput, match="finite"):
+        without_secrets((draft,), SEALS)

@@ -6,10 +6,10 @@ from roost.core.addresses import Account
 from roost.core.deliveries import Delivery, DeliveryState
 from roost.core.errors import Conflict
 from roost.core.keys import SessionKey
+from roost.core.numbers import refuse_oversized
 from roost.core.principals import Principal
 from roost.core.visibility import EVERYTHING, VisibleScope
 from roost.stores.memory.filters import in_scope
-from roost.stores.memory.limits import storable
 from roost.stores.memory.state import State
 
 
@@ -40,10 +40,12 @@ class DeliveryTables(State):
     async def insert_delivery(self, delivery: Delivery, owner: Principal) -> None:
         if delivery.id in self._deliveries:
             raise Conflict(f"delivery id {delivery.id} is taken")
-        self._deliveries.put(delivery.id, storable(delivery, delivery.ready_at))
+        refuse_oversized(delivery.ready_at)
+        self._deliveries.put(delivery.id, delivery)
 
     async def update_delivery(self, delivery: Delivery) -> None:
-        self._deliveries.put(delivery.id, storable(delivery, delivery.ready_at))
+        refuse_oversized(delivery.ready_at)
+        self._deliveries.put(delivery.id, delivery)
 
     def _shows(self, key: SessionKey, scope: VisibleScope) -> bool:
         session = self._sessions.get(key)

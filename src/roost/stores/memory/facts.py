@@ -18,6 +18,7 @@ from roost.core.inbound import InboundState
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.ledger import Dearest, Denial, LedgerRow, LedgerTotal, Spent, SpentBy
+from roost.core.numbers import refuse_oversized
 from roost.core.queries import EVERY_DENIAL, DenialQuery, LedgerQuery
 from roost.core.retention import Candidate, Fullness, Record, sort_of
 from roost.core.sessions import Session, SessionKind
@@ -33,7 +34,6 @@ from roost.stores.memory.filters import (
     settled_run,
     unarrived_or_under_way,
 )
-from roost.stores.memory.limits import refuse_oversized
 from roost.stores.memory.rows import Rows
 from roost.stores.memory.state import State
 

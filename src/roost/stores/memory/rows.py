@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
+from roost.stores.codec import encode
+
 Name = TypeVar("Name")
 Row = TypeVar("Row")
 Undo = list[Callable[[], None]]
@@ -47,3 +49,11 @@ class Rows(Generic[Name, Row]):
         before = self._rows
         self._rows = {name: row for name, row in before.items() if not unwanted(row)}
         self._undo.append(lambda: setattr(self, "_rows", before))
+
+
+class Records(Rows[Name, Row]):
+    """Rows that are records. What no database could write down is refused here as well."""
+
+    def put(self, name: Name, row: Row) -> None:
+        encode(row)
+        super().put(name, row)

@@ -22,7 +22,7 @@ from roost.core.runs import Run
 from roost.core.sessions import Generation, Session
 from roost.core.threads import ThreadBinding
 from roost.ports import Clock
-from roost.stores.memory.rows import Rows, Undo
+from roost.stores.memory.rows import Records, Rows, Undo
 
 
 class State:
@@ -31,31 +31,31 @@ class State:
     def __init__(self, database_clock: Clock) -> None:
         self._clock = database_clock
         self._undo: Undo = []
-        self._leases: Rows[str, Lease] = Rows(self._undo)
-        self._hostings: Rows[Account, Hosting] = Rows(self._undo)
-        self._registered: Rows[str, Registered] = Rows(self._undo)
-        self._sessions: Rows[SessionKey, Session] = Rows(self._undo)
+        self._leases: Records[str, Lease] = Records(self._undo)
+        self._hostings: Records[Account, Hosting] = Records(self._undo)
+        self._registered: Records[str, Registered] = Records(self._undo)
+        self._sessions: Records[SessionKey, Session] = Records(self._undo)
         self._lineage: Rows[SessionKey, tuple[SessionKey, ...]] = Rows(self._undo)
         self._trees: Rows[SessionKey, tuple[SessionKey, ...]] = Rows(self._undo)
         self._participants: Rows[SessionKey, frozenset[Principal]] = Rows(self._undo)
         self._ended_feeds: Rows[SessionKey, int] = Rows(self._undo)
-        self._generations: Rows[str, Generation] = Rows(self._undo)
-        self._entries: Rows[tuple[str, int], Entry] = Rows(self._undo)
-        self._inbound: Rows[str, InboundRecord] = Rows(self._undo)
-        self._runs: Rows[str, Run] = Rows(self._undo)
-        self._exchanges: Rows[str, Exchange] = Rows(self._undo)
-        self._completions: Rows[str, Completion] = Rows(self._undo)
-        self._bindings: Rows[Address, ThreadBinding] = Rows(self._undo)
-        self._points: Rows[tuple[SessionKey, str], Point] = Rows(self._undo)
-        self._jobs: Rows[str, Job] = Rows(self._undo)
-        self._firings: Rows[str, Firing] = Rows(self._undo)
-        self._deliveries: Rows[str, Delivery] = Rows(self._undo)
-        self._ledger: Rows[str, LedgerRow] = Rows(self._undo)
-        self._balances: Rows[str, Balance] = Rows(self._undo)
-        self._reservations: Rows[str, Reservation] = Rows(self._undo)
-        self._denials: Rows[int, Denial] = Rows(self._undo)
+        self._generations: Records[str, Generation] = Records(self._undo)
+        self._entries: Records[tuple[str, int], Entry] = Records(self._undo)
+        self._inbound: Records[str, InboundRecord] = Records(self._undo)
+        self._runs: Records[str, Run] = Records(self._undo)
+        self._exchanges: Records[str, Exchange] = Records(self._undo)
+        self._completions: Records[str, Completion] = Records(self._undo)
+        self._bindings: Records[Address, ThreadBinding] = Records(self._undo)
+        self._points: Records[tuple[SessionKey, str], Point] = Records(self._undo)
+        self._jobs: Records[str, Job] = Records(self._undo)
+        self._firings: Records[str, Firing] = Records(self._undo)
+        self._deliveries: Records[str, Delivery] = Records(self._undo)
+        self._ledger: Records[str, LedgerRow] = Records(self._undo)
+        self._balances: Records[str, Balance] = Records(self._undo)
+        self._reservations: Records[str, Reservation] = Records(self._undo)
+        self._denials: Records[int, Denial] = Records(self._undo)
         self._denied = count()
-        self._events: Rows[tuple[SessionKey, int], Event] = Rows(self._undo)
+        self._events: Records[tuple[SessionKey, int], Event] = Records(self._undo)
 
     def commit(self) -> None:
         self._undo.clear()

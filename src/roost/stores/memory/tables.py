@@ -14,6 +14,7 @@ from roost.core.inbound import Inbound, InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.listing import Glance, glance_at
 from roost.core.messages import AssistantMessage, Body, ToolResult, UserMessage
+from roost.core.numbers import refuse_oversized
 from roost.core.principals import Principal
 from roost.core.queries import Position, SearchHit, SearchQuery, SessionQuery, Span, Spoken
 from roost.core.retention import SYNTHETIC
@@ -27,7 +28,6 @@ from roost.stores.memory.deliveries import DeliveryTables
 from roost.stores.memory.facts import FactTables
 from roost.stores.memory.filters import forked, overdue, under_way_beyond, wanted
 from roost.stores.memory.jobs import JobTables
-from roost.stores.memory.limits import refuse_oversized, storable
 from roost.stores.memory.points import PointTables
 from roost.stores.scrub import without_content
 
@@ -150,7 +150,8 @@ class MemoryTables(FactTables, DeliveryTables, JobTables, PointTables):
 
     async def insert_entries(self, key: SessionKey, entries: Sequence[Entry]) -> None:
         for entry in entries:
-            self._entries.put((entry.session_id, entry.seq), _apart(storable(entry, entry.body.at)))
+            refuse_oversized(entry.body.at)
+            self._entries.put((entry.session_id, entry.seq), _apart(entry))
 
     async def entries(self, session_id: str, after: int, through: int | None) -> tuple[Entry, ...]:
         return tuple(
@@ -251,10 +252,11 @@ class MemoryTables(FactTables, DeliveryTables, JobTables, PointTables):
     async def insert_inbound(self, record: InboundRecord) -> None:
         if record.inbound.id in self._inbound or await self.same_inbound(record.inbound):
             raise Conflict(f"message id {record.inbound.id} is taken")
-        self._inbound.put(record.inbound.id, storable(record, record.inbound.received_at))
+        refuse_oversized(record.inbound.received_at)
+        self._inbound.put(record.inbound.id, record)
 
     async def update_inbound(self, record: InboundRecord) -> None:
-        self._inbound.put(record.inbound.id, storable(record))
+        self._inbound.put(record.inbound.id, record)
 
     # -- runs ----------------------------------------------------------------------------------------
 
@@ -300,10 +302,12 @@ class MemoryTables(FactTables, DeliveryTables, JobTables, PointTables):
     async def insert_run(self, run: Run) -> None:
         if run.id in self._runs:
             raise Conflict(f"run id {run.id} is taken")
-        self._runs.put(run.id, storable(run, run.ready_at))
+        refuse_oversized(run.ready_at)
+        self._runs.put(run.id, run)
 
     async def update_run(self, run: Run) -> None:
-        self._runs.put(run.id, storable(run, run.ready_at))
+        refuse_oversized(run.ready_at)
+        self._runs.put(run.id, run)
 
     # -- exchanges and completions -------------------------------------------------------------------
 

@@ -693,7 +693,8 @@ SELECT body FROM firings WHERE id = ?;
 
 -- name: put_firing
 INSERT INTO firings (id, job, key, at, state, body, tenant) VALUES (?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (id) DO UPDATE SET state = excluded.state, body = excluded.body;
+ON CONFLICT (id) DO UPDATE SET job = excluded.job, key = excluded.key, at = excluded.at, state = excluded.state,
+    body = excluded.body;
 
 -- name: unsettled_firings
 SELECT body FROM firings INDEXED BY firings_unsettled WHERE job = ? AND state = 'started' ORDER BY seq;

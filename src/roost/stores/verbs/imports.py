@@ -17,8 +17,7 @@ class ImportVerbs(Verbs):
     async def import_session(self, imported: ImportedSession) -> ImportOutcome:
         async def verb(unit: Unit) -> ImportOutcome:
             kept = unit.sealed(imported)
-            if not any(not generation.archived for generation in imported.generations):
-                raise InvalidInput(f"an import of {imported.session.key} needs a current transcript")
+            _refuse_only_branches(imported)
             if await unit.session(imported.session.key) is None:
                 return await _import_new(unit, kept)
             return await _import_more(unit, kept)
@@ -28,6 +27,7 @@ class ImportVerbs(Verbs):
     async def import_new(self, sessions: tuple[ImportedSession, ...]) -> None:
         async def verb(unit: Unit) -> None:
             for imported in sessions:
+                _refuse_only_branches(imported)
                 await _import_unknown(unit, unit.sealed(imported))
 
         await self._write_long(verb)
@@ -50,6 +50,14 @@ class ImportVerbs(Verbs):
             return answer
 
         return await self._write(whole)
+
+
+def _refuse_only_branches(imported: ImportedSession) -> None:
+    if all(generation.archived for generation in imported.generations):
+        raise InvalidInput(
+            f"an import of {imported.session.key} needs a current transcript",
+            hint="give one that is not archived",
+        )
 
 
 async def _import_unknown(unit: Unit, imported: ImportedSession) -> None:

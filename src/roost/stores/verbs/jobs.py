@@ -3,7 +3,8 @@
 from roost.core.firings import Firing, FiringState, settled
 from roost.core.jobs import DecideFiring, DecideJob, Job, Occasion, Venue
 from roost.core.leases import Lease
-from roost.core.queries import Page
+from roost.core.numbers import refuse_oversized
+from roost.core.queries import Page, refuse_limit
 from roost.stores.applying import apply
 from roost.stores.seeing import standing
 from roost.stores.tables import Tables
@@ -19,6 +20,8 @@ class JobVerbs(Verbs):
         return await self._read(lambda tables: tables.job(job_id))
 
     async def due_jobs(self, now: int, limit: int) -> tuple[Job, ...]:
+        refuse_limit(limit)
+        refuse_oversized(now)
         return await self._read(lambda tables: tables.due_jobs(now, limit))
 
     async def next_due_job(self) -> int | None:
@@ -55,6 +58,8 @@ class JobVerbs(Verbs):
         return await self._write(verb)
 
     async def firings(self, job_id: str | None, *, limit: int, offset: int = 0) -> Page[Firing]:
+        refuse_limit(limit, offset)
+
         async def verb(tables: Tables) -> Page[Firing]:
             rows = await tables.firings(job_id, limit + 1, offset)
             stand = [await _standing(tables, one) for one in rows[:limit]]

@@ -19,6 +19,7 @@ from roost.core.events import EventKind
 from roost.core.fleet import elsewhere
 from roost.core.leases import Lease
 from roost.core.ledger import Denial
+from roost.core.queries import refuse_limit
 from roost.core.runs import Claim
 from roost.core.sendpolicy import Judge, Verdict, anything
 from roost.core.undelivered import told_of_failure
@@ -37,11 +38,14 @@ class OutboxVerbs(Verbs):
     async def deliveries(
         self, state: DeliveryState, limit: int, scope: VisibleScope = EVERYTHING
     ) -> tuple[Delivery, ...]:
+        refuse_limit(limit)
         return await self._look(lambda tables: tables.deliveries(state, limit, scope))
 
     async def claim_deliveries(
         self, lease: Lease, limit: int, *, judge: Judge = anything, without: frozenset[Account] = frozenset()
     ) -> tuple[Delivery, ...]:
+        refuse_limit(limit)
+
         async def verb(unit: Unit) -> tuple[Delivery, ...]:
             now = await hold(unit, lease)
             passed = without

@@ -10,6 +10,8 @@ from roost.core.exchanges import Completion, Exchange
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.ledger import LedgerRow
+from roost.core.numbers import refuse_oversized
+from roost.core.queries import refuse_limit
 from roost.core.runs import Claim, Run, RunState, Step
 from roost.core.snapshots import Advance, DecideExchange
 from roost.core.turntaking import PER_ASKER, Backlog, Choose
@@ -39,9 +41,11 @@ class RunVerbs(Verbs):
         return await self._look(lambda tables: tables.exchanges(requester, target))
 
     async def exchanges_of(self, key: SessionKey, limit: int) -> tuple[Exchange, ...]:
+        refuse_limit(limit)
         return await self._read(lambda tables: tables.exchanges_of(key, limit))
 
     async def remote_exchanges(self, limit: int, but_to: Collection[str] = ()) -> tuple[Exchange, ...]:
+        refuse_limit(limit)
         return await self._read(lambda tables: tables.remote_exchanges(limit, but_to))
 
     async def change_exchange(self, exchange_id: str, decide: DecideExchange) -> Exchange | None:
@@ -102,6 +106,7 @@ class RunVerbs(Verbs):
         return await self._write(verb)
 
     async def overdue_runs(self, now: int) -> tuple[Run, ...]:
+        refuse_oversized(now)
         return await self._look(lambda tables: tables.overdue_runs(now, READY_LIMIT))
 
     async def give_up(self, lease: Lease, run_id: str, advance: Advance) -> Run | None:

@@ -15,6 +15,7 @@ from roost.core.keys import SessionKey
 from roost.core.ledger import LedgerRow
 from roost.core.listing import Overview
 from roost.core.messages import ToolResult
+from roost.core.numbers import refuse_oversized
 from roost.core.principals import Principal
 from roost.core.queries import (
     HistoryPage,
@@ -27,6 +28,7 @@ from roost.core.queries import (
     SessionQuery,
     Span,
     Spoken,
+    refuse_limit,
 )
 from roost.core.runs import Claim, Run
 from roost.core.sessions import Generation, Session
@@ -115,6 +117,7 @@ class SessionVerbs(Verbs):
     async def entries(
         self, session_id: str, *, after: int = 0, through: int | None = None
     ) -> tuple[Entry, ...]:
+        refuse_oversized(after, through)
         return await self._look(lambda tables: tables.entries(session_id, after, through))
 
     async def conversation(self, session_id: str) -> SessionContext | None:
@@ -127,6 +130,8 @@ class SessionVerbs(Verbs):
         return await self._read(verb)
 
     async def news(self, key: SessionKey, *, after: int, limit: int) -> News:
+        refuse_limit(limit)
+        refuse_oversized(after)
         return await self._read(lambda tables: _news(tables, key, after, limit))
 
     async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:

@@ -1,4 +1,8 @@
-from roost.stores.memory.rows import Rows, Undo
+import pytest
+
+from roost.core.errors import InvalidInput
+from roost.core.sessions import Labels
+from roost.stores.memory.rows import Records, Rows, Undo
 
 
 def planted() -> tuple[Rows[str, int], Undo]:
@@ -51,3 +55,13 @@ def test_rows_may_change_while_they_are_looked_at() -> None:
     for row in rows:
         rows.put(f"more {row}", row)
     assert len(rows) == 6
+
+
+def test_a_record_that_no_database_could_write_is_refused_and_leaves_what_was_there() -> None:
+    undo: Undo = []
+    records: Records[str, Labels] = Records(undo)
+    records.put("a", Labels(label="home"))
+    with pytest.raises(InvalidInput):
+        records.put("a", Labels(label="half \ud83d"))
+    assert list(records) == [Labels(label="home")]
+    assert len(undo) == 1
