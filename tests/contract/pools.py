@@ -289,6 +289,7 @@ EFFECTS: Mapping[type[fx.Effect], st.SearchStrategy[fx.Effect]] = {
     fx.AddDelivery: added(),
     fx.PutExchange: st.builds(fx.PutExchange, exchange=exchanges),
     fx.OweCompletion: st.builds(fx.OweCompletion, completion=completions),
+    fx.SteerChild: st.builds(fx.SteerChild, child_run=runs, at=moments),
     fx.SettleCompletion: st.builds(
         fx.SettleCompletion,
         child_run=runs,
