@@ -2,7 +2,7 @@
 
 import os
 
-from roost.core.tools import SHELL_MARK
+from roost.core.shells import SHELL_MARK
 
 
 def is_of_agent() -> bool:

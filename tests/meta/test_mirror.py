@@ -16,6 +16,7 @@ DECLARATIONS = frozenset(
         "src/roost/core/events.py",
         "src/roost/core/topics.py",
         "src/roost/core/imports.py",
+        "src/roost/core/shells.py",
         "src/roost/core/workload.py",
         "src/roost/protocol/events.py",
     }

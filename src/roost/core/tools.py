@@ -9,9 +9,6 @@ from roost.core.messages import UserBlock
 from roost.core.rights import Rights
 from roost.core.runs import Cause
 
-SHELL_MARK = ("ROOST_SHELL", "exec")
-"""The variable by which a program knows that an agent started it, and its value."""
-
 
 class WorkspaceAccess(StrEnum):
     NONE = "none"

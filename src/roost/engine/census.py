@@ -20,7 +20,7 @@ class Census:
 
     async def shown(self) -> int:
         """Those that are not archived."""
-        return (await self._counted()).sessions
+        return (await self._counted()).sessions + self._since
 
     async def make_room(self) -> None:
         """For one more; raises `Full` where there is none."""

@@ -9,7 +9,8 @@ from roost.core.errors import Forbidden, InvalidInput, RoostError
 from roost.core.jsonvalue import JsonObject
 from roost.core.models import ToolSpec
 from roost.core.seals import SEAL
-from roost.core.tools import SHELL_MARK, Excess, Invocation, Place, ToolOutcome, ToolTraits, WorkspaceAccess
+from roost.core.shells import SHELL_MARK
+from roost.core.tools import Excess, Invocation, Place, ToolOutcome, ToolTraits, WorkspaceAccess
 from roost.ports import Ended, Report, Sandbox, ToolCommand
 from roost.tools.arguments import Arguments, object_schema
 from roost.tools.outcomes import refused, told
