@@ -124,6 +124,31 @@ def test_commands_find_the_gateway_that_runs(gateway: Processes) -> None:
     assert "--token" in wrong.stderr
 
 
+def test_sessions_of_a_gateway_elsewhere_are_exported_here_put_away_and_removed(
+    gateway: Processes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    for name in ("one", "two"):
+        gateway.told("agent", "-m", "what is a session?", "--session", name)
+    own, to = tmp_path_factory.mktemp("own"), tmp_path_factory.mktemp("to")
+    before = {file for file in gateway.home.rglob("*") if file.suffix == ".jsonl"}
+    there = ("--url", gateway.url, "--token", gateway.token, "--json")
+    gateway.environ["ROOST_HOME"] = str(own)
+    found = json.loads(gateway.told("sessions", "export", "one", "two", "--to", str(to), *there))
+    assert [one["key"] for one in found["results"]] == ["agent:main:one", "agent:main:two"]
+    written = [Path(file) for one in found["results"] for file in one["files"]]
+    assert sorted(to.rglob("*.jsonl")) == sorted(written)
+    for file in written:
+        assert "what is a session?" in file.read_text()
+        assert file.stat().st_mode & 0o777 == 0o600
+    assert {file for file in gateway.home.rglob("*") if file.suffix == ".jsonl"} == before
+    assert not (gateway.home / "exports").exists()
+    assert json.loads(gateway.told("sessions", "archive", "one", "two", *there))["ok"] is True
+    ran = gateway.run("sessions", "delete", "one", "nowhere", "--yes", *there)
+    assert (ran.returncode, json.loads(ran.stdout)["ok"]) == (1, False)
+    left = json.loads(gateway.told("sessions", "--archived", *there))["sessions"]
+    assert [row["key"] for row in left] == ["agent:main:two"]
+
+
 def test_without_a_gateway_everything_works_and_failures_are_one_line(processes: Processes) -> None:
     assert "one conversation" in processes.told("agent", "-m", "what is a session?")
     ran = processes.run("gateway", "health")

@@ -1,5 +1,6 @@
 """Configured secrets, and whether anything that a gateway says or writes shows one."""
 
+import base64
 import json
 from collections.abc import Iterator
 from io import StringIO
@@ -12,6 +13,7 @@ import pytest
 from roost.client import Client, TurnFailed
 from roost.client.errors import Refused
 from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.protocol.families.own import EXPORT
 from roost.protocol.methods import METHODS
 from roost.protocol.scopes import Scope
 from tests.credentials import mixed
@@ -96,6 +98,9 @@ async def test_nothing_that_a_gateway_says_or_writes_shows_a_configured_secret(
                 await client.ask(f"/model local/small\n{SAID}", "other")
             heard["a turn that failed"] = str(failed.value)
             heard["an export"] = await client.ask("/export-session")
+            for raw in (False, True):
+                piece = await client.call(EXPORT, {"key": "main", "raw": raw})
+                heard[f"a piece of an export, raw: {raw}"] = base64.b64decode(piece["data"]).decode()
             for number, (method, params) in enumerate(asked()):
                 heard[f"{number} {method} {sorted(params)}"] = await answer(client, method, params)
             group.cancel_scope.cancel()

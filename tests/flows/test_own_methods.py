@@ -64,6 +64,17 @@ async def test_only_the_administrator_removes(tmp_path: Path) -> None:
     async with gates("memory", tmp_path) as gate, gate.client(scopes=["operator.write"]) as client:
         with pytest.raises(Refused, match="missing scope"):
             await client.call("roost.cleanup")
+        with pytest.raises(Refused, match="missing scope"):
+            await client.call("roost.export", {"key": "main"})
+
+
+async def test_a_gateway_without_stores_of_its_own_exports_nothing(tmp_path: Path) -> None:
+    async with gates("memory", tmp_path) as gate, gate.client() as client:
+        await client.call("sessions.create", {"key": "main"})
+        with pytest.raises(Refused, match="nothing to export with"):
+            await client.call("roost.export", {"key": "main"})
+        with pytest.raises(Refused, match="No session found"):
+            await client.call("roost.export", {"key": "nowhere"})
 
 
 @pytest.mark.requirement("P22")

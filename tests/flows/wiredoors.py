@@ -268,6 +268,7 @@ OWNERS = {
         "config.get",
         "sessions.cleanup",
         "roost.cleanup",
+        "roost.export",
         "device.pair.list",
         "device.pair.approve",
     ),

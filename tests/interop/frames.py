@@ -98,7 +98,7 @@ ASKED: tuple[tuple[str, Frame | None], ...] = (
     *(("sessions.tree", MAIN), ("sessions.explain", MAIN), ("sessions.timeline", MAIN)),
     *(("sessions.denials", MAIN), ("sessions.ledger", MAIN), ("sessions.exchanges", MAIN)),
     *(("sessions.points.list", MAIN), ("deliveries.list", {}), ("gateways.list", {}), ("security.audit", {})),
-    *(("roost.search", {"query": "hello"}), ("roost.cleanup", {"dryRun": True})),
+    *(("roost.search", {"query": "hello"}), ("roost.cleanup", {"dryRun": True}), ("roost.export", MAIN)),
     ("sessions.messages.unsubscribe", MAIN),
     ("sessions.delete", {"key": "recorded", "deleteTranscript": True}),
 )

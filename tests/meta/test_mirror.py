@@ -57,6 +57,7 @@ STAND_INS: Mapping[str, str] = {
     "src/roost/engine/invoking.py": "tests/flows/test_http.py",
     "src/roost/engine/hooks.py": "tests/flows/test_hooks.py",
     "src/roost/protocol/convert/jobs.py": "tests/flows/test_jobs.py",
+    "src/roost/cli/several.py": "tests/unit/cli/test_removing.py",
     **{
         f"src/roost/cli/{command}.py": "tests/unit/cli/test_commands.py"
         for command in (

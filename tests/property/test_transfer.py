@@ -33,6 +33,7 @@ from roost.transfer.jsonl_files import Transcript, read_transcript
 from roost.transfer.lines import Limits, read_lines
 from roost.transfer.options import ImportOptions
 from roost.transfer.packing import pack
+from roost.transfer.pieces import piece_after
 from roost.transfer.report import Remarks
 from roost.transfer.unpacking import unpack
 from tests.property.histories import bodies
@@ -156,6 +157,24 @@ async def round_trip(store: Store, key: SessionKey, session_id: str, content: by
 
     await export_session(store, key, sink)
     return bytes(written)
+
+
+@pytest.mark.requirement("D57")
+@settings(max_examples=examples(60, 2000), deadline=None)
+@given(content=files, largest=st.integers(1, 400))
+def test_any_file_comes_in_pieces_of_any_size_as_it_is(content: bytes, largest: int) -> None:
+    store = MemoryStore(FakeClock())
+    whole = asyncio.run(round_trip(store, builders.MAIN, "s", content))
+    assert asyncio.run(in_pieces(store, largest)) == whole
+
+
+async def in_pieces(store: Store, largest: int) -> bytes:
+    piece = await piece_after(store, builders.MAIN, None, lambda line: line, largest)
+    written = piece.data
+    while piece.then is not None:
+        piece = await piece_after(store, builders.MAIN, piece.then, lambda line: line, largest)
+        written += piece.data
+    return written
 
 
 @pytest.fixture

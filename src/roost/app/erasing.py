@@ -16,10 +16,10 @@ from roost.config.policies import identity_links
 from roost.core.channeltraits import KNOWN_CHANNELS
 from roost.core.erasing import Person
 from roost.core.errors import RoostError
+from roost.core.exports import folder_name
 from roost.core.keys import SessionKey
 from roost.stores.sql.erasing import Without
 from roost.stores.sqlite.erasing import erase_in
-from roost.transfer.exportfolder import folder_name
 from roost.transfer.lines import Limits
 from roost.transfer.mirror import forget_mirrored
 from roost.transfer.unpacking import keys_in

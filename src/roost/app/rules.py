@@ -1,7 +1,7 @@
 """The configuration as the engine goes by it."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from roost.app.auditing import audited
@@ -14,6 +14,7 @@ from roost.config import gateway as config
 from roost.config.beats import beats
 from roost.config.hooks import hook_rules
 from roost.core.admission import ChannelPolicy
+from roost.core.exports import Piece, Reached
 from roost.core.keys import SessionKey
 from roost.core.redaction import to_cover
 from roost.core.sharing import second_person
@@ -106,11 +107,23 @@ def command_rules(loaded: Loaded, registry: Registry, store: Store, version: str
 
         return await export_to(export_folder(loaded.sources.home), store, key, None if raw else scanner)
 
+    async def pieces(
+        key: SessionKey, raw: bool, reached: Reached | None, cover: Callable[[bytes], bytes]
+    ) -> Piece:
+        from roost.transfer.cleaning import masked, masking  # noqa: PLC0415 — as above
+        from roost.transfer.pieces import piece_after  # noqa: PLC0415 — as above
+
+        clean = masking(scanner)
+        return await piece_after(
+            store, key, reached, cover if raw else lambda line: cover(masked(line, clean))
+        )
+
     return CommandRules(
         policy=policies.command_policy(settings),
         models=registry.catalogue,
         agents=tuple(agent.id for agent in settings.agents.list),
         version=version,
         export=export,
+        pieces=pieces,
         scanner=scanner,
     )

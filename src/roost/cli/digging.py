@@ -1,17 +1,16 @@
-"""`roost sessions search | tree | export | compact | cleanup`: further into what is stored."""
+"""`roost sessions search | tree | compact | cleanup`: further into what is stored."""
 
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from roost.cli.rows import meaning, unknown
+from roost.cli.rows import meaning
 from roost.cli.show import ago, answer, answer_table, as_json, objects, say
 from roost.cli.where import HERE, Where, anywhere
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.families.changes import COMPACT
 from roost.protocol.families.own import CLEANUP, SEARCH, TREE, Cleaned
-from roost.protocol.families.sessions import DESCRIBE
 
 
 async def search(
@@ -63,23 +62,6 @@ def _branch(row: JsonObject, depth: int) -> None:
     )
     for child in objects(row.get("children")):
         _branch(child, depth + 1)
-
-
-async def export(
-    key: Annotated[str, Parameter(help="Which session.")],
-    *,
-    raw: Annotated[bool, Parameter(help="With secrets as they are.", negative="")] = False,
-    where: Where = HERE,
-) -> int:
-    """Write the transcripts of a session as files, where the gateway is; says where."""
-    async with anywhere(where) as client:
-        # To say a command in a session that is not there would open it.
-        if (await client.call(DESCRIBE, {"key": key}))["session"] is None:
-            raise unknown(key)
-        told = await client.ask("/export-session --raw" if raw else "/export-session", key)
-    # A line in words, and a line a file.
-    answer(where, {"key": key, "raw": raw, "files": told.splitlines()[1:]}, told)
-    return 0
 
 
 async def compact(

@@ -6,13 +6,10 @@ from typing import Annotated, TypeAlias
 from cyclopts import App, Parameter
 
 from roost.cli.rows import meaning, message_line, sessions_table, unknown
-from roost.cli.show import answer, as_json, facts, objects, say, told
+from roost.cli.show import answer, as_json, facts, say, told
 from roost.cli.where import HERE, Where, anywhere, now_of
-from roost.client import Client
-from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue
-from roost.protocol.families.agents import AGENTS
-from roost.protocol.families.changes import DELETE, PATCH, RESET
+from roost.protocol.families.changes import RESET
 from roost.protocol.families.chat import HISTORY
 from roost.protocol.families.sessions import DESCRIBE, LIST, MOST_ROWS, Listed
 
@@ -144,62 +141,13 @@ async def reset(key: Key, *, where: Where = HERE) -> int:
     return 0
 
 
-@app.command
-async def archive(
-    key: Key,
-    *,
-    undo: Annotated[bool, Parameter(help="Take it out of the archive.", negative="")] = False,
-    where: Where = HERE,
-) -> int:
-    """Put one away: it is listed no more, and nothing of it is removed."""
-    async with anywhere(where) as client:
-        # What is not there would be opened by a change.
-        row = (await client.call(DESCRIBE, {"key": key}))["session"]
-        if row is None:
-            raise unknown(key)
-        found = await client.call(PATCH, {"key": row["key"], "archived": not undo})
-    answer(where, found, f"{found['key']} is {'back' if undo else 'archived'}")
-    return 0
-
-
-@app.command
-async def delete(
-    key: Key,
-    *,
-    yes: Annotated[bool, Parameter(help="Without this nothing is removed.", negative="")] = False,
-    where: Where = HERE,
-) -> int:
-    """Remove one with all that was said in it, for good."""
-    async with anywhere(where) as client:
-        row = (await client.call(DESCRIBE, {"key": key}))["session"]
-        if row is None:
-            raise unknown(key)
-        if not yes:
-            await _refuse_main(client, str(row["key"]))
-            raise InvalidInput(
-                f"this removes {key} and all that was said in it, for good", hint="say --yes to do it"
-            )
-        found = await client.call(DELETE, {"key": key})
-    if not found["deleted"]:
-        raise unknown(key)
-    answer(where, found, f"{found['key']} is gone")
-    return 0
-
-
-async def _refuse_main(client: Client, key: str) -> None:
-    """Nobody need agree to what the gateway does not do."""
-    found = await client.call(AGENTS)
-    if key in {f"agent:{one.get('id')}:{found.get('mainKey')}" for one in objects(found.get("agents"))}:
-        raise InvalidInput(f"{key} is a main session, which is never removed", hint="reset it instead")
-
-
 # Loaded by who asks for them; what imports loads what keeps.
 app.command("roost.cli.digging:search", name="search", help="Where something was said, newest first.")
 app.command("roost.cli.digging:tree", name="tree", help="A session and all that was spawned below it.")
 app.command(
-    "roost.cli.digging:export",
+    "roost.cli.exports:export",
     name="export",
-    help="Write the transcripts of a session as files, where the gateway is; says where.",
+    help="Write the transcripts of sessions as files here, a folder a session.",
 )
 app.command(
     "roost.cli.digging:compact",
@@ -208,6 +156,16 @@ app.command(
 )
 app.command(
     "roost.cli.digging:cleanup", name="cleanup", help="Remove now what retention would remove in its time."
+)
+app.command(
+    "roost.cli.removing:archive",
+    name="archive",
+    help="Put sessions away: they are listed no more, and nothing of them is removed.",
+)
+app.command(
+    "roost.cli.removing:delete",
+    name="delete",
+    help="Remove sessions with all that was said in them, for good.",
 )
 app.command(
     "roost.cli.points:app", name="points", help="Save points: moments of a conversation to go back to."

@@ -15,6 +15,7 @@ from roost.core.commandaccess import CommandPolicy
 from roost.core.deliveries import Delivery
 from roost.core.effects import Effects
 from roost.core.entrance import Entrance
+from roost.core.exports import Piece, Reached
 from roost.core.findings import Finding
 from roost.core.heartbeats import Beat, Beating
 from roost.core.hooks import HookRules
@@ -115,6 +116,9 @@ Cast: TypeAlias = Callable[[Session, Run], Part]
 Export: TypeAlias = Callable[[SessionKey, bool], Awaitable[tuple[str, ...]]]
 """Writes the transcripts of a session to files and says where; the flag is for the bytes as they are, secrets too."""
 
+Pieces: TypeAlias = Callable[[SessionKey, bool, Reached | None, Callable[[bytes], bytes]], Awaitable[Piece]]
+"""The same for who writes them elsewhere, a piece at a time; what is told last says how each line may be shown."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandRules:
@@ -125,6 +129,7 @@ class CommandRules:
     agents: tuple[str, ...] = ("main",)
     version: str = ""
     export: Export | None = None
+    pieces: Pieces | None = None
     scanner: SecretScanner | None = None
 
 

@@ -90,6 +90,7 @@ EVERY = (
     own.SEARCH,
     own.TREE,
     own.CLEANUP,
+    own.EXPORT,
     reasons.EXPLAIN,
     reasons.TIMELINE,
     reasons.DENIALS,

@@ -1,7 +1,8 @@
 """A session as transcript files, byte for byte where it was imported. Whether it may be had is decided before."""
 
 import base64
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing
 from typing import TypeAlias
 
@@ -14,7 +15,7 @@ from roost.core.messages import Notice
 from roost.core.sessions import Generation
 from roost.ports import Store
 from roost.transfer.jsonl_files import UNNAMED, UNPARSED
-from roost.transfer.layout import Layout, Stretch
+from roost.transfer.layout import Layout
 from roost.transfer.paths import transcript_name
 
 PAGE = 500
@@ -39,21 +40,23 @@ async def export_session(store: Store, key: SessionKey, sink: Sink) -> tuple[str
 
 
 async def export_transcript(
-    store: Store, generation: Generation, generations: tuple[Generation, ...]
+    store: Store, generation: Generation, generations: tuple[Generation, ...], written: int = 0
 ) -> AsyncGenerator[bytes, None]:
-    """The lines of one file: a generation with the branches that were in its file when it was imported."""
+    """The lines of one file that come after those that are written: a generation with the branches that were in its file
+    when it was imported."""
     layout = Layout.parse(generation.header)
     first = _native_header(generation) if layout is None else layout.first
-    held = None if first is None else first.encode()
-    entries = 0
-    async with aclosing(_in_file_order(store, generation, generations)) as lines:
+    heads = () if first is None else (first.encode(),)
+    parts = tuple(_parts(generation, generations))
+    entries = sum(count for _, count in parts)
+    last = len(heads) + entries if layout and layout.open_end == entries else None
+    for head in heads[written:]:
+        written += 1
+        yield head if written == last else head + b"\n"
+    async with aclosing(_in_file_order(store, parts, written - len(heads))) as lines:
         async for line in lines:
-            if held is not None:
-                yield held + b"\n"
-            held = line
-            entries += 1
-    if held is not None:
-        yield held if layout and layout.open_end == entries else held + b"\n"
+            written += 1
+            yield line if written == last else line + b"\n"
 
 
 def files_of(generations: tuple[Generation, ...]) -> tuple[Generation, ...]:
@@ -82,59 +85,93 @@ def _native_header(generation: Generation) -> str:
     return compact(header_to_json(header))
 
 
-async def _in_file_order(
-    store: Store, generation: Generation, generations: tuple[Generation, ...]
-) -> AsyncGenerator[bytes, None]:
-    """The lines of a generation with those of its branches where they stood; what has no place comes last."""
-    branches: dict[str, AsyncIterator[bytes]] = {}
-    stretches: list[tuple[Stretch, str]] = []
-    for other in generations:
-        layout = Layout.parse(other.header)
-        if layout is not None and layout.branch_of == generation.session_id:
-            branches[other.session_id] = _lines(store, other.session_id)
-            stretches += [(stretch, other.session_id) for stretch in layout.places]
-    own = _lines(store, generation.session_id)
-    place = 0
-    for stretch, session_id in sorted(stretches):
-        async for line in _some(own, stretch.start - place):
-            yield line
-        async for line in _some(branches[session_id], stretch.count):
-            yield line
+def _parts(generation: Generation, generations: tuple[Generation, ...]) -> Iterator[tuple[str, int]]:
+    """Whose lines stand one after the other in a file, and how many; what has no place comes last."""
+    branches = {
+        other.session_id: layout.places
+        for other in generations
+        if (layout := Layout.parse(other.header)) and layout.branch_of == generation.session_id
+    }
+    own, place = generation.session_id, 0
+    left = {one.session_id: one.entries for one in generations if one.session_id in {own, *branches}}
+
+    def some(session_id: str, count: int) -> tuple[str, int]:
+        taken = max(0, min(count, left[session_id]))
+        left[session_id] -= taken
+        return session_id, taken
+
+    for stretch, branch in sorted((place, branch) for branch, places in branches.items() for place in places):
+        yield some(own, stretch.start - place)
+        yield some(branch, stretch.count)
         place = stretch.start + stretch.count
-    for rest in (own, *branches.values()):
-        async for line in rest:
+    for session_id in (own, *branches):
+        yield some(session_id, left[session_id])
+
+
+async def _in_file_order(
+    store: Store, parts: tuple[tuple[str, int], ...], skip: int
+) -> AsyncGenerator[bytes, None]:
+    """The lines of all parts but the first `skip`."""
+    passed: Counter[str] = Counter()
+    sources: dict[str, _Lines] = {}
+    for session_id, count in parts:
+        over = min(skip, count)
+        skip -= over
+        passed[session_id] += over
+        if session_id not in sources and over < count:
+            sources[session_id] = _Lines(store, session_id, passed[session_id])
+        for _ in range(count - over):
+            line = await sources[session_id].next()
+            if line is None:
+                break
             yield line
-
-
-async def _some(lines: AsyncIterator[bytes], count: int) -> AsyncIterator[bytes]:
-    for _ in range(count):
-        line = await anext(lines, None)
-        if line is None:
-            return
-        yield line
 
 
 async def added_lines(store: Store, generation: Generation, written: int) -> AsyncGenerator[bytes, None]:
     """The lines of a file of Roost's own that come after those that are written; the first of all is its header."""
     if not written:
         yield _native_header(generation).encode() + b"\n"
-    after = max(0, written - 1)
-    before = await store.entries(generation.session_id, after=after - 1, through=after) if after else ()
-    previous = before[0].id if before and not before[0].id.startswith(UNNAMED) else None
-    async for line in _lines(store, generation.session_id, after, previous):
+    lines = _Lines(store, generation.session_id, max(0, written - 1))
+    while (line := await lines.next()) is not None:
         yield line + b"\n"
 
 
-async def _lines(
-    store: Store, session_id: str, after: int = 0, previous: str | None = None
-) -> AsyncIterator[bytes]:
-    """The lines of one generation. An entry that names no parent goes on from the one before it."""
-    while page := await store.entries(session_id, after=after, through=after + PAGE):
-        for entry in page:
-            yield _line(entry, previous)
-            if not entry.id.startswith(UNNAMED):
-                previous = entry.id
-        after += PAGE
+class _Lines:
+    """The lines of one generation after so many. An entry that names no parent goes on from the one before it."""
+
+    def __init__(self, store: Store, session_id: str, after: int = 0) -> None:
+        self._store, self._session_id, self._after = store, session_id, after
+        self._read: deque[Entry] = deque()
+        self._previous: str | None = None
+        self._looked_back = not after
+
+    async def next(self) -> bytes | None:
+        if not self._looked_back:
+            self._previous = await self._named_before()
+            self._looked_back = True
+        if not self._read:
+            self._read.extend(await self._entries(self._after, self._after + PAGE))
+            self._after += PAGE
+        if not self._read:
+            return None
+        entry = self._read.popleft()
+        line = _line(entry, self._previous)
+        if not entry.id.startswith(UNNAMED):
+            self._previous = entry.id
+        return line
+
+    async def _named_before(self) -> str | None:
+        through, step = self._after, 1
+        while through > 0:
+            after = max(0, through - step)
+            for entry in reversed(await self._entries(after, through)):
+                if not entry.id.startswith(UNNAMED):
+                    return entry.id
+            through, step = after, PAGE
+        return None
+
+    async def _entries(self, after: int, through: int) -> tuple[Entry, ...]:
+        return tuple(await self._store.entries(self._session_id, after=after, through=through))
 
 
 def _line(entry: Entry, previous: str | None) -> bytes:

@@ -6,19 +6,16 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
-from urllib.parse import quote
 
 from anyio import to_thread
 
 from roost.core.errors import Conflict
+from roost.core.exports import folder_name
 from roost.core.keys import SessionKey
-from roost.core.notices import derived_id
 from roost.core.redaction import SecretScanner
 from roost.ports import Store
 from roost.transfer.cleaning import masked, masking
 from roost.transfer.export import export_session
-
-_NAME_CHARS = 80
 
 
 async def export_to(
@@ -55,14 +52,6 @@ def _publish(folder: Path, names: Sequence[str]) -> None:
     """Whole or not at all: an export that is cut short leaves the one before it."""
     for name in names:
         (folder / f"{name}.part").replace(folder / name)
-
-
-def folder_name(key: SessionKey) -> str:
-    """A name that no two keys share and no key can lead out of."""
-    text = str(key)
-    return (
-        f"{quote(text, safe='')[:_NAME_CHARS].replace('%', '_').lstrip('.')}-{derived_id('export', text)[:8]}"
-    )
 
 
 def opened_privately(path: Path, *, append: bool = False) -> BinaryIO:

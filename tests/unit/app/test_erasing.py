@@ -11,10 +11,10 @@ from roost.app.opening import open_store
 from roost.app.places import export_folder
 from roost.config import load
 from roost.core.errors import InvalidInput, StoreUnavailable
+from roost.core.exports import folder_name
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
 from roost.testing import builders
-from roost.transfer.exportfolder import folder_name
 from tests.contract.scenes import change
 
 HERS = SessionKey.parse("agent:main:telegram:direct:7")

@@ -91,6 +91,11 @@ async def test_exports_go_to_the_home_folder_and_hide_secrets_unless_asked_for(t
     assert "ghp_a1B2" not in read(masked)
     (raw,) = await rules.export(MAIN, True)
     assert "ghp_a1B2" in read(raw)
+    assert rules.pieces is not None
+    assert b"ghp_a1B2" not in (await rules.pieces(MAIN, False, None, lambda line: line)).data
+    assert b"ghp_a1B2" in (await rules.pieces(MAIN, True, None, lambda line: line)).data
+    covered = await rules.pieces(MAIN, True, None, lambda line: line.replace(b"ghp", b"***"))
+    assert b"***_a1B2" in covered.data
 
 
 @pytest.mark.requirement("P24", "S24")

@@ -26,6 +26,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: Typed) -> Path:
     for name in ("ROOST_CONFIG", "ROOST_GATEWAY_TOKEN", "ROOST_DATABASE_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ROOST_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
     with bind("127.0.0.1", 0) as free:
         (tmp_path / "roost.json").write_text(f"{{ gateway: {{ port: {free.getsockname()[1]} }} }}")
     typed("")

@@ -90,7 +90,7 @@ def test_programs_read_json(served: Served, told: Told) -> None:
     assert as_json(told, "exchanges")["exchanges"] == []
     assert as_json(told, "send", "-m", "/status")["status"] == "started"
     assert json.loads(told("logs", "--json", "--limit", "1"))["level"] == "info"
-    assert len(as_json(told, "sessions", "export", "main")["files"]) == 1
+    assert len(as_json(told, "sessions", "export", "main")["results"][0]["files"]) == 1
     assert as_json(told, "sessions", "archive", "main", "--undo")["ok"] is True
     assert all(one["well"] for one in as_json(told, "doctor", "--fix"))
 
@@ -280,7 +280,7 @@ def test_what_an_agent_that_is_gone_has_left_is_exported_archived_and_deleted(
     (home / "roost.json").write_text("{}")
     assert main(("agent", "-m", "and now?", "--session", key)) == 1
     assert "unknown agent id 'ops'" in capsys.readouterr().err
-    assert "Exported 1 file" in told("sessions", "export", key)
+    assert "exported 1 file" in told("sessions", "export", key)
     assert "is archived" in told("sessions", "archive", key)
     assert "is gone" in told("sessions", "delete", key, "--yes")
     assert as_json(told, "sessions", "--archived")["count"] == 0
@@ -310,10 +310,9 @@ def elsewhere(
 
 def test_what_was_exported_is_taken_in_elsewhere(told: Told, elsewhere: Callable[[], None]) -> None:
     told("agent", "-m", "what is a session?")
-    file = Path(told("sessions", "export", "main").split()[-1].rstrip("."))
+    folder = Path(told("sessions", "export", "main").split()[-1]).parent
     before = as_json(told, "sessions", "history", "main")["messages"]
     elsewhere()
-    folder = file if file.is_dir() else file.parent
     assert "nothing was kept" in told("sessions", "import", str(folder), "--dry-run")
     assert as_json(told, "sessions", "import", str(folder), "--key", "main")["complete"] is True
     after = as_json(told, "sessions", "history", "main")["messages"]

@@ -8,8 +8,8 @@ import pytest
 
 from roost.app.places import export_folder
 from roost.cli.main import main
+from roost.core.exports import folder_name
 from roost.core.keys import SessionKey
-from roost.transfer.exportfolder import folder_name
 from tests.unit.cli.conftest import Typed
 
 Said = pytest.CaptureFixture[str]

@@ -29,7 +29,7 @@ def test_an_export_that_is_here_already_is_named_with_its_key(
     home: Path, told: Told, capsys: pytest.CaptureFixture[str]
 ) -> None:
     told("agent", "-m", "hello")
-    told("sessions", "export", "main")
+    told("sessions", "export", "main", "--to", str(home / "exports"))
     (file,) = (home / "exports").rglob("*.jsonl")
     assert told("sessions", "import", str(file)) == (
         f"already there {file.name}: its transcripts are under agent:main:main\n1 already there\n"

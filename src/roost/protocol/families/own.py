@@ -1,4 +1,4 @@
-"""What only Roost can be asked: search over what was said, the tree of a session, and what retention removes."""
+"""What only Roost can be asked: search over what was said, the tree of a session, what retention removes, and a session as files."""
 
 from typing import Annotated, TypedDict
 
@@ -51,6 +51,24 @@ class Cleaned(TypedDict):
     records: int
 
 
+class ExportParams(KeyParams):
+    """Without a `cursor` the first piece, and then with the `nextCursor` of the one before. `raw` leaves the secrets of the
+    conversation as they are; those of the configuration are told to nobody."""
+
+    raw: bool = False
+    cursor: Name | None = None
+
+
+class Exported(TypedDict):
+    """The next bytes of the file `name`, in Base64: one transcript after the other, oldest first, until there is no
+    `nextCursor`."""
+
+    key: str
+    name: str
+    data: str
+    nextCursor: str | None
+
+
 SEARCH = Method(
     name="roost.search",
     about="Where something was said or answered by a tool, newest first, a page at a time, in the sessions the caller may read.",
@@ -70,6 +88,14 @@ CLEANUP = Method(
     about="Removes what retention would remove, or says what that is.",
     params=CleanupParams,
     result=Cleaned,
+    needs=Scope.ADMIN,
+    owners=True,
+)
+EXPORT = Method(
+    name="roost.export",
+    about="The transcripts of a session as files, a piece of at most 1 MiB at a time.",
+    params=ExportParams,
+    result=Exported,
     needs=Scope.ADMIN,
     owners=True,
 )

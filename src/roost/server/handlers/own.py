@@ -1,12 +1,16 @@
 """What only Roost can be asked."""
 
+import base64
+
+from roost.core.errors import NotFound
+from roost.core.exports import Reached
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.queries import SessionQuery
 from roost.core.sessions import Session
 from roost.core.visibility import Operation, scope
 from roost.protocol.families import own
-from roost.protocol.families.own import Cleaned, Tree
+from roost.protocol.families.own import Cleaned, Exported, Tree
 from roost.protocol.families.sessions import KeyParams
 from roost.server.calls import Call
 
@@ -56,4 +60,20 @@ async def cleanup(call: Call, params: own.CleanupParams) -> Cleaned:
         generations=swept.generations,
         events=swept.events,
         records=swept.records,
+    )
+
+
+async def export(call: Call, params: own.ExportParams) -> Exported:
+    house = call.house
+    session = await house.found(Operation.EXPORT, call.caller, params.key, params.agent_id)
+    read = house.engine.rules.commands.pieces
+    if read is None:
+        raise NotFound("this gateway has nothing to export with", hint="open it with its stores")
+    reached = None if params.cursor is None else Reached.parse(params.cursor)
+    piece = await read(session.key, params.raw, reached, house.covered)
+    return Exported(
+        key=str(session.key),
+        name=piece.name,
+        data=base64.b64encode(piece.data).decode(),
+        nextCursor=None if piece.then is None else str(piece.then),
     )

@@ -152,6 +152,7 @@ def _own() -> Iterable[Bound[Any, Any]]:
     yield Bound(method=own.SEARCH, handle=searching.search_on)
     yield Bound(method=own.TREE, handle=roosts.tree)
     yield Bound(method=own.CLEANUP, handle=roosts.cleanup)
+    yield Bound(method=own.EXPORT, handle=roosts.export)
     yield Bound(method=reasons.EXPLAIN, handle=why.explain)
     yield Bound(method=reasons.TIMELINE, handle=why.timeline)
     yield Bound(method=reasons.DENIALS, handle=why.denials)
