@@ -18,6 +18,7 @@ from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, UserMessage, text_of
 from roost.core.models import FailureKind
 from roost.core.queries import SessionQuery
+from roost.core.room import Room
 from roost.core.secrets import Secret
 from roost.testing.scripts import Fail, Say
 from tests.flows.served import Gate, gates, send
@@ -86,6 +87,26 @@ async def test_a_call_begins_a_turn_in_a_session_of_its_own_and_is_nobodys_word(
         again = await post(gate, "agent", {"message": "the build broke"}, idempotency_key="d1")
         assert again.json() == {**told, "duplicate": True}
         assert await sessions(gate) == [str(key)]
+
+
+@pytest.mark.requirement("S23")
+async def test_a_hook_opens_no_session_and_fills_none_beyond_the_room_there_is(tmp_path: Path) -> None:
+    async with hooked("memory", tmp_path, replace(RULES, names_sessions=True)) as gate:
+        gate.bench.model.add((Say("noted"),))
+        asked = {"message": "the build broke", "sessionKey": "hook:build"}
+        assert (await post(gate, "agent", asked)).status_code == 200
+        await gate.engine.settled()
+        old = gate.engine.rules
+        for room, what in (
+            (Room(sessions=1), {"message": "another broke"}),
+            (Room(entries=2), asked),
+        ):
+            await gate.engine.reload(replace(old, house=replace(old.house, room=room)))
+            refused = await post(gate, "agent", what)
+            assert refused.status_code == 503
+            assert "which is all" in refused.text
+        assert await sessions(gate) == ["agent:main:hook:build"]
+        assert len(gate.bench.model.requests) == 1
 
 
 async def test_an_event_waits_for_the_owners_next_message_and_keeps_them_from_acting_by_it(

@@ -30,7 +30,7 @@ def close_files(loaded: Loaded) -> tuple[str, ...]:
 
 
 def kept_files(loaded: Loaded) -> Iterator[KeptFile]:
-    """What nobody else may read, as far as it is there."""
+    """What nobody else may read, as far as it is there and can be looked at: what needs it says so otherwise."""
     sources = loaded.sources
     store = database_file(sources.home)
     key = () if loaded.certificate is None else (loaded.certificate[1],)
@@ -47,7 +47,7 @@ def kept_files(loaded: Loaded) -> Iterator[KeptFile]:
     for role, path in kept:
         try:
             found = path.stat()
-        except FileNotFoundError:
+        except OSError:
             continue
         yield KeptFile(
             role=role,

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint_if_cancelled
 
 from roost.app.providers import open_models
 from roost.app.scanning import Masks, kept_token
@@ -62,6 +63,8 @@ class Press:
         async with AsyncExitStack() as trial:
             registry = await trial.enter_async_context(open_models(loaded.settings, self._clock))
             rules = self._compose(loaded, registry)
+            # What was broken off as it came to its end is none: others have been made meanwhile.
+            await checkpoint_if_cancelled()
             opened = trial.pop_all()
         self._connections.push_async_exit(opened)
         return Edition(

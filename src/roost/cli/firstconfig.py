@@ -55,10 +55,10 @@ class Model:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelChoice:
-    """A channel, and who may write there directly."""
+    """A channel, and who may write there directly; None leaves that as it is, and begins with those who are listed."""
 
     name: str
-    dm_policy: DmPolicy = DmPolicy.ALLOWLIST
+    dm_policy: DmPolicy | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,8 @@ def settings_of(choices: Choices, present: Settings) -> Iterator[Setting]:
     if choices.dm_scope is not None:
         yield ["session", "dmScope"], str(choices.dm_scope)
     for channel in choices.channels:
-        yield ["channels", channel.name, "dmPolicy"], str(channel.dm_policy)
+        if channel.dm_policy is not None or channel.name not in present.channels:
+            yield ["channels", channel.name, "dmPolicy"], str(channel.dm_policy or DmPolicy.ALLOWLIST)
     yield from _let_in((*choices.allow, *choices.owner), present)
     if choices.owner:
         owners = [*(present.commands.owner_allow_from or ()), *choices.owner]
@@ -153,7 +154,7 @@ def _read_channel(text: str) -> ChannelChoice:
     name, given, policy = text.partition("=")
     if not _CHANNEL.fullmatch(name.lower()):
         raise InvalidInput(f"{name!r} is no name for a channel", hint="write telegram or telegram=pairing")
-    return ChannelChoice(name=name.lower(), dm_policy=read_policy(policy) if given else DmPolicy.ALLOWLIST)
+    return ChannelChoice(name=name.lower(), dm_policy=read_policy(policy) if given else None)
 
 
 def read_policy(text: str) -> DmPolicy:

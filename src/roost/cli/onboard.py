@@ -223,7 +223,12 @@ def _asked_channels(loaded: Loaded) -> tuple[ChannelChoice, ...]:
         return ()
     say("Who may write directly? With allowlist those whom you list, with open anyone.")
     return tuple(
-        replace(one, dm_policy=ask(f"On {one.name}", str(one.dm_policy), firstconfig.read_policy))
+        replace(
+            one,
+            dm_policy=ask(
+                f"On {one.name}", str(one.dm_policy or DmPolicy.ALLOWLIST), firstconfig.read_policy
+            ),
+        )
         for one in named
     )
 

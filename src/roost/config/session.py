@@ -145,19 +145,21 @@ class Maintenance(Section):
 
 
 class Session(Section):
-    scope: Annotated[SessionScope, about("`global` puts everything into one session.")] = (
+    # Who shares a conversation holds as soon as who is let in does.
+    scope: Annotated[SessionScope, about("`global` puts everything into one session.", Takes.AT_ONCE)] = (
         SessionScope.PER_SENDER
     )
     dm_scope: Annotated[
         DmScope,
         about(
             "Which direct messages share a session. `owner-main`: the owner's share the main session, everyone "
-            "else has one per channel and person."
+            "else has one per channel and person.",
+            Takes.AT_ONCE,
         ),
     ] = DmScope.MAIN
     identity_links: Annotated[
         FrozenMap[PersonName, Texts],
-        about("One person's ids on several channels (`telegram:123`), under one name."),
+        about("One person's ids on several channels (`telegram:123`), under one name.", Takes.AT_ONCE),
     ] = FrozenMap()
     main_key: Annotated[MainName, about("Name of an agent's main session.")] = "main"
     store: Annotated[

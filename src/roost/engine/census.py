@@ -30,7 +30,7 @@ class Census:
 
     async def _counted(self) -> Fullness:
         now = self._clock.now()
-        if self._counted_at is None or now - self._counted_at >= COUNTED_EVERY_MS:
+        if self._counted_at is None or not 0 <= now - self._counted_at < COUNTED_EVERY_MS:
             self._counted_at, self._since = now, 0
             self._found = await self._store.fullness()
         return self._found

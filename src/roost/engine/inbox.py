@@ -225,7 +225,8 @@ class Inbox:
             same = DenialQuery(operation=denial.operation, told=denial.principal, at_door=True)
         else:
             same = DenialQuery(operation=denial.operation, caller=denial.caller)
-        if is_news(denial, await self._store.denials(1, same)):
+        # Each rule is among them at most once an hour.
+        if is_news(denial, await self._store.denials(len(AdmissionRule), same)):
             await self._store.record_denial(denial)
 
     def _denial(

@@ -70,3 +70,12 @@ def test_the_key_of_the_certificate_and_the_transcripts_are_looked_at_wherever_t
     close_files(loaded)
     assert audited(loaded) == ()
     assert (elsewhere / "cert.pem").stat().st_mode & 0o077
+
+
+def test_a_key_where_no_file_can_be_hides_nothing_else_from_the_audit(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    file = tmp_path / "roost.json"
+    file.write_text("{ gateway: { tls: { cert: 'roost.json/cert.pem', key: 'roost.json/key.pem' } } }")
+    file.chmod(0o600)
+    (found,) = audited(load({"ROOST_HOME": str(tmp_path)}))
+    assert found.id == "fs.state_dir.perms_readable"

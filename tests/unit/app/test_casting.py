@@ -64,6 +64,19 @@ async def test_a_workspace_that_became_a_way_to_the_gateways_state_is_given_to_n
             director.cast(builders.session(MAIN), builders.run("r", MAIN))
 
 
+async def test_a_workspace_that_was_well_is_looked_into_again_when_it_leads_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "roost.json").write_text(json.dumps({"agents": {"list": [{"id": "main", "workspace": "w"}]}}))
+    loaded = load({"ROOST_HOME": str(tmp_path)})
+    async with open_models(loaded.settings, SystemClock()) as models:
+        director = Director(loaded, models, UTC, lambda agent, level: ())
+        session, run = builders.session(MAIN), builders.run("r", MAIN)
+        assert director.cast(session, run).place.workspace == str(tmp_path / "w")
+        (tmp_path / "w").rmdir()
+        (tmp_path / "w").symlink_to(tmp_path)
+        with pytest.raises(Forbidden, match="lies in the workspace"):
+            director.cast(session, run)
+
+
 async def test_an_agent_that_is_not_configured_plays_nothing(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match=r"no agent ops.*agents\.list"):
         await cast(tmp_path, SessionKey.named("ops", "main"))

@@ -259,6 +259,35 @@ async def test_denials_hold_where_the_rest_of_a_file_cannot_be_had(home: Home) -
         assert gateway.condition == Condition.RETRYING
 
 
+async def test_an_edition_that_is_broken_off_at_its_last_step_is_none(home: Home) -> None:
+    def compose(loaded: Loaded, registry: Registry) -> Rules:
+        return Rules(cast=Director(loaded, registry, UTC_ZONE, lambda agent, level: ()).cast)
+
+    home.write({})
+    async with AsyncExitStack() as connections:
+        press = Press(home.clock, compose, home.masks, connections)
+        with anyio.CancelScope() as looking:
+            looking.cancel()
+            await press.edition(load({"ROOST_HOME": str(home.folder)}))
+        assert looking.cancelled_caught
+
+
+@pytest.mark.requirement("S12")
+async def test_a_door_is_not_opened_before_those_who_come_in_are_kept_apart(home: Home) -> None:
+    home.write({"channels": {"x": {"dmPolicy": "disabled"}}})
+    async with home.serving() as gateway:
+        home.write(
+            {
+                "channels": {"x": {"dmPolicy": "open"}},
+                "session": {"dmScope": "per-channel-peer"},
+                "agents": {"defaults": {"model": "nobody/nothing"}},
+            }
+        )
+        await gateway.look()
+        settings = gateway.composed[-1].settings
+        assert (settings.channels["x"].dm_policy, settings.session.dm_scope) == ("open", "per-channel-peer")
+
+
 async def test_a_credential_that_moved_into_a_file_of_its_own_is_watched_there(home: Home) -> None:
     home.write({"gateway": {"auth": {"token": "the-first-token"}}})
     async with home.serving() as gateway:

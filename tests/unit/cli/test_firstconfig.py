@@ -48,6 +48,12 @@ def test_lists_go_on_from_what_they_hold() -> None:
     }
 
 
+def test_a_channel_that_is_set_up_already_lets_in_whom_it_let_in_unless_that_is_said() -> None:
+    present = settings({"channels": {"telegram": {"dmPolicy": "pairing"}, "slack": {"dmPolicy": "open"}}})
+    choices = Choices(channels=read_channels("telegram slack=disabled"))
+    assert list(settings_of(choices, present)) == [(["channels", "slack", "dmPolicy"], "disabled")]
+
+
 def test_a_channel_says_who_may_write_there_and_those_are_listed() -> None:
     channels = read_channels("Telegram slack=open")
     assert channels == (

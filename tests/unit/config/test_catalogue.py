@@ -52,7 +52,9 @@ def test_keys_say_what_they_allow_and_default_to(
         ("tools.sessions.visibility", Takes.AT_ONCE),
         ("session.sendPolicy.rules[].action", Takes.AT_ONCE),
         ("channels.<channel>.allowFrom", Takes.AT_ONCE),
-        ("session.dmScope", Takes.NEXT_RUN),
+        ("session.dmScope", Takes.AT_ONCE),
+        ("session.identityLinks", Takes.AT_ONCE),
+        ("session.mainKey", Takes.NEXT_RUN),
         ("agents.defaults.model.primary", Takes.NEXT_RUN),
     ],
 )

@@ -1,5 +1,6 @@
 import pytest
 
+from roost.core.figures import HOUR_MS
 from roost.core.room import Full, Room
 from roost.engine.census import COUNTED_EVERY_MS, Census
 from roost.engine.rulebook import Rulebook
@@ -34,3 +35,13 @@ async def test_between_two_counts_what_was_let_in_counts_too() -> None:
     await census.make_room()
     with pytest.raises(Full):
         await census.make_room()
+
+
+async def test_a_clock_that_was_set_back_does_not_keep_an_old_count() -> None:
+    clock = FakeClock()
+    store = MemoryStore(clock)
+    census = Census(store, clock, Rulebook(Rules(cast=never)))  # type: ignore[arg-type]
+    assert await census.shown() == 0
+    await store.change_session(MAIN, lambda _: (builders.opening(builders.session(MAIN), "s"),))
+    clock.advance(-HOUR_MS)
+    assert await census.shown() == 1

@@ -129,6 +129,18 @@ async def test_a_stranger_is_noted_once_an_hour_and_again_where_another_rule_tur
     ]
 
 
+async def test_a_stranger_who_tries_two_doors_by_turns_is_noted_once_an_hour_at_each(scene: Scene) -> None:
+    door = ChannelPolicy(group_policy=GroupPolicy.ALLOWLIST)
+    scene.rules = replace(scene.rules, doors={"loopback": door})
+    group = Conversation(chat_type=ChatType.GROUP, peer="g1")
+    for _ in range(3):
+        for place in (dm("let me in", "e1").conversation, group):
+            knock = replace(dm("let me in", "e1"), sender=Sender(id="eve"), conversation=place)
+            assert isinstance(await inbox(scene).receive(knock), TurnedAway)
+    noted = [one.rule for one in reversed(await scene.store.denials(10))]
+    assert noted == ["dmPolicy=pairing", "groupPolicy=allowlist"]
+
+
 async def test_a_message_that_comes_again_is_the_first_one(scene: Scene) -> None:
     first = await received(scene, dm("hi", "e1"))
     again = await received(scene, dm("hi", "e1"))

@@ -22,11 +22,11 @@ class Body:
         self._receive.close()
 
 
-async def _hold(unread: Unread, body: Body, most: int, told: list[Turned]) -> None:
+async def _hold(unread: Unread, body: Body, most: int, told: list[tuple[Body, Turned]]) -> None:
     try:
         await unread.read(body.request, most)
     except Turned as turned:
-        told.append(turned)
+        told.append((body, turned))
 
 
 @pytest.mark.requirement("S23")
@@ -36,7 +36,7 @@ async def _hold(unread: Unread, body: Body, most: int, told: list[Turned]) -> No
 async def test_so_many_bytes_and_bodies_are_held_and_who_takes_longest_makes_room(
     most: int, places: int
 ) -> None:
-    unread, told, bodies = Unread(), list[Turned](), [Body() for _ in range(places + 1)]
+    unread, told, bodies = Unread(), list[tuple[Body, Turned]](), [Body() for _ in range(places + 1)]
     with anyio.fail_after(60):
         async with anyio.create_task_group() as group:
             for body in bodies[:-1]:
@@ -46,8 +46,9 @@ async def test_so_many_bytes_and_bodies_are_held_and_who_takes_longest_makes_roo
             bodies[-1].came(b"x", more=False)
             assert await unread.read(bodies[-1].request, most) == b"x"
             await anyio.wait_all_tasks_blocked()
-            assert (len(unread), len(told)) == (places - 1, 1)
-            assert (told[0].status, told[0].retry_ms) == (503, 1_000)
+            ((longest, turned),) = told
+            assert (len(unread), longest) == (places - 1, bodies[0])
+            assert (turned.status, turned.retry_ms) == (503, 1_000)
             group.cancel_scope.cancel()
     for body in bodies:
         body.close()
