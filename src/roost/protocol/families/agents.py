@@ -72,7 +72,7 @@ def agent_scope(params: AgentParams) -> Scope:
 
 AGENT = Method(
     name="agent",
-    about="Runs an agent. Answered when the run is taken on, and again when it has ended.",
+    about="Runs an agent. Answered when the run is taken on, and again when it has ended. A message that is a chat command is refused: it begins no run.",
     params=AgentParams,
     result=dict[str, JsonValue],
     needs=agent_scope,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from roost.core.addressed import Addressed
+from roost.core.addressed import Addressed, Commands
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.jsonvalue import JsonObject, JsonValue
@@ -43,7 +43,7 @@ class Words:
     request: Request = field(default_factory=Request)
     mode: QueueMode | None = None
     deliver: bool = False
-    plain: bool = False
+    commands: Commands = Commands.DONE
     relayed: str | None = None
 
 
@@ -63,7 +63,7 @@ class Talk:
             request=_request(params.thinking, None, params.timeout_ms),
             mode=None if params.queue_mode is None else QueueMode(params.queue_mode),
             deliver=params.deliver,
-            plain=params.suppress_command_interpretation,
+            commands=Commands.WORDS if params.suppress_command_interpretation else Commands.DONE,
             relayed=relay.source_session_key if relay else None,
         )
         await self._refuse_other(call, words.key, params.session_id)
@@ -104,7 +104,7 @@ class Talk:
             reply_to=route,
             request=words.request,
             mode=words.mode,
-            plain=words.plain,
+            commands=words.commands,
             trace=call.trace,
             relayed=words.relayed,
         )
@@ -176,6 +176,7 @@ class Talk:
             name=params.idempotency_key,
             request=_request(params.thinking, model, params.timeout * 1000),
             deliver=params.deliver,
+            commands=Commands.REFUSED,
         )
         if model is not None:
             house.engine.rules.commands.models.ask_for(model)
