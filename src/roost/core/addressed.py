@@ -5,6 +5,7 @@ from enum import Enum, auto
 
 from roost.core import toolnames
 from roost.core.addresses import Address, ChatType
+from roost.core.arrivals import Opening
 from roost.core.envelopes import Conversation, Envelope, Sender
 from roost.core.errors import InvalidInput
 from roost.core.facts import chat_type, classify
@@ -35,7 +36,7 @@ class Commands(Enum):
 class Addressed:
     """`scopes` are those of the credential it came with: a command in it can do no more. `run_id` is that of the run it
     opens, if it opens one. `idempotency_key` makes it the same message when it comes again. Without a `reply_to` its
-    answer is the entry in the transcript. `trace` is one that its sender began. One that is `relayed` no person said, but this session of another gateway.
+    answer is the entry in the transcript. Of a conversation at a place `opening` says as what it begins. `trace` is one that its sender began. One that is `relayed` no person said, but this session of another gateway.
     """
 
     key: SessionKey
@@ -46,6 +47,7 @@ class Addressed:
     scopes: tuple[Scope, ...] = ()
     images: tuple[Image, ...] = ()
     reply_to: Address | None = None
+    opening: Opening | None = None
     request: Request = field(default_factory=Request)
     mode: QueueMode | None = None
     commands: Commands = Commands.DONE

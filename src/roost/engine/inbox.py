@@ -208,7 +208,8 @@ class Inbox:
                 hops=said.hops,
             ),
             run_id=said.run_id,
-            opening=Opening(
+            opening=said.opening
+            or Opening(
                 session_id=self._new_id(),
                 owner=owner,
                 facts=facts_of_named(said.key, rules.routing.main_name),
