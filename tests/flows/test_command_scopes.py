@@ -17,7 +17,7 @@ from roost.protocol.method import Method
 from roost.protocol.params import Params
 from roost.protocol.scopes import Scope, holds
 from roost.testing.scripts import Say
-from roost.testing.wires import LocalClient
+from roost.testing.wires import LocalClient, Refused
 from tests.flows.served import Gate, gates
 
 LIMIT_S = 120
@@ -90,19 +90,10 @@ async def by_sessions_create(gate: Gate, client: LocalClient, text: str, name: s
     return await _told(client, name)
 
 
-async def by_agent(gate: Gate, client: LocalClient, text: str, name: str) -> str:
-    asked = client.send("agent", {"sessionKey": f"s-{name}", "message": text, "idempotencyKey": name})
-    first = await client.answer(asked)
-    final = first if first["payload"]["status"] != "accepted" else await client.answer(asked, 2)
-    payloads = final["payload"]["result"]["payloads"]
-    return payloads[0]["text"] if payloads else ""
-
-
 DOORS: dict[str, Say_] = {
     "chat.send": by_chat_send,
     "sessions.send": by_sessions_send,
     "sessions.create": by_sessions_create,
-    "agent": by_agent,
 }
 
 
@@ -166,6 +157,39 @@ async def test_a_command_of_a_client_needs_what_the_call_that_does_the_same_need
                     assert denial.rule == f"missing scope: {needed}"
                     await _assert_untouched(gate, before)
             assert bool(exported) == holds(held, Scope.ADMIN)
+
+
+@pytest.mark.requirement("S6")
+async def test_a_command_begins_no_run_of_an_agent_and_is_refused_whoever_says_it(tmp_path: Path) -> None:
+    with anyio.fail_after(LIMIT_S):
+        async with gates("memory", tmp_path) as gate, gate.client() as owner:
+            await gate.engine.reload(replace(gate.engine.rules, triggers=("from the top",)))
+            gate.bench.model.otherwise = (Say("words"),)
+            exported = await _exports(gate)
+            before = await plant(gate, owner, "n1")
+            lines = [f"/{name} {one}".strip() for name, cases in WRITTEN.items() for one in cases]
+            for text in (*lines, "/new hello", "/reset: scripted/two hello", "from the top", "/STATUS"):
+                said = {"sessionKey": "s-n1", "message": text, "idempotencyKey": text}
+                with pytest.raises(Refused) as refused:
+                    await owner.call("agent", said)
+                assert "is a command" in refused.value.error["message"], text
+                assert "chat.send" in refused.value.error["details"]["hint"]
+            assert await gate.house.store.session(before.key) == before
+            assert exported == []
+
+
+@pytest.mark.requirement("S6")
+@pytest.mark.parametrize(
+    "text", ["/etc/hosts is what?", "/think high why?", "why? /status", "stop", "`/new`"]
+)
+async def test_what_is_more_than_a_command_begins_a_run_of_an_agent(text: str, tmp_path: Path) -> None:
+    with anyio.fail_after(LIMIT_S):
+        async with gates("memory", tmp_path) as gate, gate.client() as owner:
+            gate.bench.model.otherwise = (Say("words"),)
+            asked = owner.send("agent", {"message": text, "idempotencyKey": "n1"})
+            assert (await owner.answer(asked))["payload"]["status"] == "accepted"
+            final = await owner.answer(asked, 2)
+            assert final["payload"]["result"]["payloads"] == [{"text": "words", "mediaUrl": None}]
 
 
 @pytest.mark.requirement("S6")

@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from roost.core.addressed import Addressed
+from roost.core.addressed import Addressed, Commands
 from roost.core.addresses import Account, Address, ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy, GroupPolicy
 from roost.core.deliveries import DeliveryState
@@ -170,7 +170,12 @@ async def test_a_child_asked_for_in_no_chat_is_announced_to_the_owner_not_to_a_g
                 await bench.say("hello", one)
                 await bench.replies(one)
             said = Addressed(
-                key=MAIN, principal=OWNER, text="spawn it", run_id="r", idempotency_key="k", plain=True
+                key=MAIN,
+                principal=OWNER,
+                text="spawn it",
+                run_id="r",
+                idempotency_key="k",
+                commands=Commands.WORDS,
             )
             await engine.inbox.say(said)
             assert "the result" in (await bench.replies(ADA, 2))[1]

@@ -230,7 +230,14 @@ async def _run(talk: Talk, token: str) -> None:
         await talk.ask("chat.send", {"sessionKey": "main", "message": words, "idempotencyKey": name})
         await talk.ask("agent.wait", {"runId": name, "timeoutMs": 30_000})
     await talk.ask(
-        "agent", {"message": "hello", "sessionKey": "main", "idempotencyKey": "recorded-a"}, answers=2
+        "agent",
+        {
+            "message": "hello",
+            "sessionKey": "main",
+            "extraSystemPrompt": "Be brief.",
+            "idempotencyKey": "recorded-a",
+        },
+        answers=2,
     )
     page = await talk.ask("chat.history", {"sessionKey": "main", "limit": 50})
     said = next(row["__openclaw"]["id"] for row in page["messages"] if row["role"] == "user")

@@ -1,6 +1,7 @@
 """`roost agent`: one message, one answer."""
 
 import uuid
+from collections.abc import AsyncIterator
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -8,9 +9,7 @@ from cyclopts import Parameter
 from roost.cli.show import as_json, say, say_wrong
 from roost.cli.speech import Speech, shows_steps
 from roost.cli.where import HERE, Where, anywhere
-from roost.client import Client, ToolStep, TurnFailed
-from roost.core.commands import Form, find
-from roost.core.errors import InvalidInput
+from roost.client import Client, Piece, ToolStep, TurnFailed
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.families.agents import AGENT
 from roost.protocol.families.chat import HISTORY
@@ -31,7 +30,6 @@ async def agent(
     where: Where = HERE,
 ) -> int:
     """Say something and print the answer as it comes; with --json the whole turn when it is over."""
-    _refuse_command(message)
     given: dict[str, JsonValue] = {"agentId": agent, "thinking": thinking, "deliver": deliver or None}
     more: dict[str, JsonValue] = {name: value for name, value in given.items() if value is not None}
     async with anywhere(where) as client:
@@ -42,39 +40,30 @@ async def agent(
             as_json(found)
             return 0
         try:
-            limit: dict[str, JsonValue] = {} if limit_s is None else {"timeoutMs": limit_s * 1_000}
-            await _print_answer(client, message, session, {**more, **limit})
+            asking = {**more, "timeout": limit_s or 0}
+            await _print(client, client.run(message, session, more=asking), session, more)
         except TurnFailed as error:
             say_wrong(_without(error))
             return 1
         return 0
 
 
-def _refuse_command(message: str) -> None:
-    """It is answered, and begins no turn."""
-    word, *rest = message.split() or [""]
-    command = find(word.partition(":")[0]) if word.startswith("/") else None
-    if command is not None and (command.form is Form.ALONE or len(rest) <= 1):
-        raise InvalidInput(
-            f"/{command.name} is a command, and begins no turn of an agent",
-            hint="say it in `roost chat` or with `roost send`; `roost sessions reset` begins anew",
-        )
-
-
 async def print_turn(client: Client, message: str, session: str, more: dict[str, JsonValue]) -> int:
     """Print an answer as it is made, or that there is none; 1 then."""
     try:
-        await _print_answer(client, message, session, more)
+        await _print(client, client.chat(message, session, more=more), session, more)
     except TurnFailed as error:
         say(_without(error))
         return 1
     return 0
 
 
-async def _print_answer(client: Client, message: str, session: str, more: dict[str, JsonValue]) -> None:
+async def _print(
+    client: Client, pieces: AsyncIterator[Piece], session: str, more: dict[str, JsonValue]
+) -> None:
     speech = Speech()
     try:
-        async for piece in client.chat(message, session, more=more):
+        async for piece in pieces:
             if isinstance(piece, ToolStep):
                 # Whether they are shown can be said at any time.
                 read = await client.call(HISTORY, {"sessionKey": session, "limit": 1, **_agent(more)})

@@ -18,7 +18,7 @@ from roost.client.turns import Answer, Piece, Turn, waited
 from roost.client.wires import Dial, dialing
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.secrets import Secret
-from roost.protocol.families.agents import WAIT
+from roost.protocol.families.agents import AGENT, WAIT
 from roost.protocol.families.chat import SEND
 from roost.protocol.frames import ErrorCode
 from roost.protocol.method import Method
@@ -27,6 +27,7 @@ R = TypeVar("R")
 
 WAIT_MS = 25_000
 LOOK_S = 0.5
+_BEGUN = ("started", "accepted")
 
 
 class Client:
@@ -94,8 +95,11 @@ class Client:
         By a method of `roost.protocol` the answer has its type; by a name it is JSON.
         """
         name = method if isinstance(method, str) else method.name
+        return cast(R, await self._call(name, params or {}))
+
+    async def _call(self, name: str, params: JsonObject, *, begun: bool = False) -> JsonValue:
         try:
-            return cast(R, await self._line.call(name, params or {}))
+            return await self._line.call(name, params, begun=begun)
         except Refused as error:
             if error.wire_code == ErrorCode.FORBIDDEN and is_of_agent():
                 error.hint = "what an agent starts with `exec` may only read; use the agent's own tools, or ask the person"
@@ -105,20 +109,30 @@ class Client:
         """What the gateway tells from now on: `with client.events() as heard: async for event in heard: ...`."""
         return self._feed.listening(wanted=wanted)
 
-    async def chat(
+    def chat(
         self, message: str, session: str = "main", *, name: str | None = None, more: JsonObject | None = None
     ) -> AsyncGenerator[Piece, None]:
         """Say something and follow the turn to its `Answer`, which comes last; raises `TurnFailed` if there is none.
 
         `name` makes it the same message when it is said again; `more` are other parameters of `chat.send`.
         """
+        return self._turn(SEND, message, session, name, more)
+
+    def run(
+        self, message: str, session: str = "main", *, name: str | None = None, more: JsonObject | None = None
+    ) -> AsyncGenerator[Piece, None]:
+        """As `chat`, by the method `agent`, to which a chat command is no message; `more` are other parameters of that."""
+        return self._turn(AGENT, message, session, name, more)
+
+    async def _turn(
+        self, method: Method[Any, Any], message: str, session: str, name: str | None, more: JsonObject | None
+    ) -> AsyncGenerator[Piece, None]:
         name = name or str(uuid.uuid4())
         turn = Turn(name)
         with self._feed.listening(wanted=turn.is_told_by) as heard:
-            sent = await self.call(
-                SEND, {"sessionKey": session, "message": message, "idempotencyKey": name, **(more or {})}
-            )
-            if sent.get("status") == "started":
+            said: JsonObject = {"sessionKey": session, "message": message, "idempotencyKey": name}
+            sent = await self._call(method.name, {**said, **(more or {})}, begun=True)
+            if isinstance(sent, dict) and sent.get("status") in _BEGUN:
                 async for item in heard:
                     if isinstance(item, Gap):
                         break

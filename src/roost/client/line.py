@@ -117,15 +117,15 @@ class Line:
             self._absence.lost()
         return longest - away
 
-    async def call(self, method: str, params: JsonObject) -> JsonValue:
-        """The answer, on whichever connection it comes. A request that cannot be repeated, or that no connection
+    async def call(self, method: str, params: JsonObject, *, begun: bool = False) -> JsonValue:
+        """The answer, on whichever connection it comes; of a run that it has `begun` if that is enough. A request that cannot be repeated, or that no connection
         outlives, raises `ConnectionLost`."""
         attempts = 0
         while True:
             link = await self._linked()
             attempts += 1
             try:
-                answer = await link.call(method, params)
+                answer = await link.call(method, params, begun=begun)
             except ConnectionLost:
                 if attempts == MOST_ATTEMPTS or not repeatable(method, params):
                     raise

@@ -18,8 +18,8 @@ LOST = "the connection to the gateway was lost"
 class _Waiting:
     """One who waits for the answer to a request."""
 
-    def __init__(self, method: str) -> None:
-        self.answered_twice = method == AGENT.name
+    def __init__(self, *, to_the_end: bool) -> None:
+        self.to_the_end = to_the_end
         self._answered = anyio.Event()
         self._response: Response | None = None
 
@@ -58,12 +58,13 @@ class Link:
             for waiting in self._waiting.values():
                 waiting.give_up()
 
-    async def call(self, method: str, params: JsonObject) -> JsonValue:
-        """The answer, and of several the last. Raises `Refused` or `ConnectionLost`."""
+    async def call(self, method: str, params: JsonObject, *, begun: bool = False) -> JsonValue:
+        """The answer, and of several the last, or the first if it is enough that it has `begun`. Raises `Refused` or
+        `ConnectionLost`."""
         if self._over:
             raise ConnectionLost(LOST)
         self._asked += 1
-        request_id, waiting = str(self._asked), _Waiting(method)
+        request_id, waiting = str(self._asked), _Waiting(to_the_end=method == AGENT.name and not begun)
         self._waiting[request_id] = waiting
         try:
             await self._wire.send(frames.request(request_id, method, params))
@@ -77,7 +78,7 @@ class Link:
                 self._heard(event)
             case Response() as response:
                 waiting = self._waiting.get(response.id)
-                if waiting is not None and not (waiting.answered_twice and response.is_preliminary):
+                if waiting is not None and not (waiting.to_the_end and response.is_preliminary):
                     waiting.settle(response)
             case _:
                 return

@@ -1,9 +1,11 @@
 """A message whose sender names the session it is for: what a client of the gateway says, rather than a chat."""
 
 from dataclasses import dataclass, field
+from enum import Enum, auto
 
 from roost.core import toolnames
 from roost.core.addresses import Address, ChatType
+from roost.core.arrivals import Opening
 from roost.core.envelopes import Conversation, Envelope, Sender
 from roost.core.errors import InvalidInput
 from roost.core.facts import chat_type, classify
@@ -22,12 +24,19 @@ RULE = "the key that its client named"
 LONGEST_TEXT = 1_000_000
 
 
+class Commands(Enum):
+    """What becomes of a command in a message: it is done, the message is refused for it, or it is words like any other."""
+
+    DONE = auto()
+    REFUSED = auto()
+    WORDS = auto()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addressed:
     """`scopes` are those of the credential it came with: a command in it can do no more. `run_id` is that of the run it
     opens, if it opens one. `idempotency_key` makes it the same message when it comes again. Without a `reply_to` its
-    answer is the entry in the transcript. With `plain` nothing in it is a command. `trace` is one that its sender began.
-    One that is `relayed` no person said, but this session of another gateway.
+    answer is the entry in the transcript. Of a conversation at a place `opening` says as what it begins. `trace` is one that its sender began. One that is `relayed` no person said, but this session of another gateway.
     """
 
     key: SessionKey
@@ -38,9 +47,10 @@ class Addressed:
     scopes: tuple[Scope, ...] = ()
     images: tuple[Image, ...] = ()
     reply_to: Address | None = None
+    opening: Opening | None = None
     request: Request = field(default_factory=Request)
     mode: QueueMode | None = None
-    plain: bool = False
+    commands: Commands = Commands.DONE
     trace: str | None = None
     relayed: str | None = None
 

@@ -35,6 +35,11 @@ class Line:
     bare: bool = False
 
     @property
+    def is_all(self) -> bool:
+        """Whether nothing of the message goes on to the agent as it was said."""
+        return self.command.form is Form.ALONE or not self.message
+
+    @property
     def needs(self) -> Scope:
         """What the credential of a client must hold for it."""
         return Scope.READ if self.argument.lower() in self.command.shows else self.command.needs

@@ -91,7 +91,13 @@ def _following(snapshot: Snapshot, run: Run, inputs: Sequence[Inbound], outcome:
     reported = first.provenance.kind is ProvenanceKind.SUBAGENT
     if outcome.yielded and reported and all(child.batch != run.id for child in snapshot.children):
         return continuation(run)
-    return Request(lane=run.request.lane, reply_to=first.reply_to, requester=run.request.requester)
+    return Request(
+        lane=run.request.lane,
+        reply_to=first.reply_to,
+        requester=run.request.requester,
+        # A person's message joins only a run that was asked for as it is.
+        instructions=run.request.instructions if by_person(first) else None,
+    )
 
 
 def steers(inbound: Inbound) -> bool:

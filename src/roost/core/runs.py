@@ -83,7 +83,7 @@ class Cause:
 class Request:
     """What a run was asked for; frozen when it is queued.
 
-    `prompt` is said to the model for this run only and is never an entry. `completes` is the child run in whose
+    `prompt` is said to the model for this run only and is never an entry; `instructions` stand in its system text. `completes` is the child run in whose
     place this run ends or is announced. It ends at `deadline`, and at the latest `longest_ms` after it began. `firing` is
     the time of a job it was started for; what it says is posted into the session `posts_to`.
     """
@@ -98,6 +98,7 @@ class Request:
     model: str | None = None
     thinking: str | None = None
     prompt: str | None = None
+    instructions: str | None = None
     completes: str | None = None
     firing: str | None = None
     posts_to: SessionKey | None = None

@@ -43,6 +43,13 @@ def child_rules(session: Session, spawns: int) -> tuple[str, ...]:
     return tuple(lines)
 
 
+def instructed(system: str, instructions: str | None) -> str:
+    """A system text, and below it what the owner told this one run."""
+    if not instructions or not instructions.strip():
+        return system
+    return f"{system}\n\n## For this answer only\n{defused(instructions.strip())}"
+
+
 def system_text(
     agent: str,
     *,

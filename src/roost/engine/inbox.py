@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from roost.core import admission, queueing
-from roost.core.addressed import Addressed, facts_of_named
+from roost.core.addressed import Addressed, Commands, facts_of_named
 from roost.core.addresses import Account, ChatType
 from roost.core.admission import Admission, AdmissionRule, Admitted, PairingRequired, Refused
 from roost.core.arrivals import Arrival, Opening, Overtaken
@@ -89,6 +89,8 @@ class Inbox:
     async def say(self, said: Addressed) -> Accepted | TurnedAway:
         """Take a message that names its session, from one whom a credential has let in."""
         rules = self._book.current
+        if said.commands is Commands.REFUSED:
+            self._desk(rules).refuse_command(said.envelope)
         if said.relayed:
             refuse_thread(said.key)
         caller = PersonCaller(principal=said.principal)
@@ -98,7 +100,7 @@ class Inbox:
         main_name = rules.routing.main_name
         owner = found.owner if found else session_owner(said.key, main_name, creator=said.principal)
         arrival = self._addressed(said, owner, rules)
-        if said.plain or said.relayed:
+        if said.commands is Commands.WORDS or said.relayed:
             return await self._accept(arrival)
         admitted = Admitted(principal=said.principal, rule=AdmissionRule.CREDENTIAL, scopes=said.scopes)
         return await self._take(said.envelope, admitted, arrival, rules)
@@ -106,11 +108,13 @@ class Inbox:
     async def _take(
         self, envelope: Envelope, admitted: Admitted, arrival: Arrival, rules: Rules
     ) -> Accepted | TurnedAway:
-        desk = Desk(replace(self._means, rules=rules), self._stops)
-        taken = await desk.take(envelope, admitted, arrival)
+        taken = await self._desk(rules).take(envelope, admitted, arrival)
         if isinstance(taken, Ignored):
             return TurnedAway(decision=taken)
         return taken or await self._accept(arrival)
+
+    def _desk(self, rules: Rules) -> Desk:
+        return Desk(replace(self._means, rules=rules), self._stops)
 
     async def _admission(self, envelope: Envelope, rules: Rules) -> tuple[Admission, SessionKey | None]:
         """With the group that was asked: whether it must mention the agent is the account's setting, unless its session
@@ -204,7 +208,8 @@ class Inbox:
                 hops=said.hops,
             ),
             run_id=said.run_id,
-            opening=Opening(
+            opening=said.opening
+            or Opening(
                 session_id=self._new_id(),
                 owner=owner,
                 facts=facts_of_named(said.key, rules.routing.main_name),

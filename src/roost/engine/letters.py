@@ -8,7 +8,7 @@ from roost.core.addresses import Account, Address
 from roost.core.admission import Admitted, DmPolicy
 from roost.core.arrivals import Opening, first
 from roost.core.deliveries import Delivery, DeliveryState
-from roost.core.effects import Effects, OpenSession
+from roost.core.effects import Effects
 from roost.core.envelopes import answer_to, origin_of
 from roost.core.errors import Conflict, InvalidInput, Undelivered
 from roost.core.facts import facts_of, session_owner
@@ -48,6 +48,16 @@ _GRAVITY = (
     DeliveryState.FAILED,
     DeliveryState.DISMISSED,
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """The conversation at a place: under which key, and as what it is opened."""
+
+    key: SessionKey
+    opening: Opening
+
+
 _UNDER_WAY = (DeliveryState.SENDING, DeliveryState.INTENT)
 
 
@@ -79,8 +89,9 @@ class Letters:
         return await self._wait(sent)
 
     async def _post(self, letter: Letter) -> Delivery:
-        opening = await self._session_at(letter)
-        key, policy = opening.session.key, self._book.current.sending
+        held = await self.held_at(letter.to)
+        opening = first(held.key, held.opening, letter.at)
+        key, policy = held.key, self._book.current.sending
 
         def decide(snapshot: Snapshot) -> Effects:
             return letters.post(snapshot, letter, opening, policy)
@@ -108,9 +119,9 @@ class Letters:
             return sent
         return letter.delivery(key)
 
-    async def _session_at(self, letter: Letter) -> OpenSession:
-        """The session of the conversation at a place, as it would be opened."""
-        rules, to = self._book.current, letter.to
+    async def held_at(self, to: Address) -> Held:
+        """The session of the conversation at a place, which may not be there yet."""
+        rules = self._book.current
         envelope, door = answer_to(to), rules.door(to.served_by)
         if not door.enabled:
             raise InvalidInput(
@@ -120,7 +131,7 @@ class Letters:
         if not isinstance(who, Admitted):
             raise InvalidInput(f"{to.to!r} is no place on {to.channel}")
         found = await self._store.thread_binding(to) if to.thread else None
-        bound = rules.routing.threads.living(found, letter.at)
+        bound = rules.routing.threads.living(found, self._clock.now())
         known = bound.key if bound else await self._known(to)
         route = await routed(self._store, envelope, who.principal, rules.routing, known)
         main_name = rules.routing.main_name
@@ -131,7 +142,7 @@ class Letters:
             facts=facts_of(route, envelope, main_name),
             origin=origin_of(envelope),
         )
-        return first(route.key, opening, letter.at)
+        return Held(key=route.key, opening=opening)
 
     async def _known(self, to: Address) -> SessionKey | None:
         """A chat of several people is known by those who wrote in it; its place does not say that it is one."""

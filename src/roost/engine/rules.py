@@ -35,6 +35,7 @@ from roost.core.runs import Run
 from roost.core.sendpolicy import SendPolicy, Verdict
 from roost.core.sessions import Session
 from roost.core.snapshots import Snapshot
+from roost.core.systemtext import instructed
 from roost.core.toolpolicy import Removed
 from roost.core.tools import Place
 from roost.core.turntaking import Limits
@@ -237,7 +238,9 @@ class Rules:
     def part(self, found: SessionContext, run: Run) -> Part:
         """What a run in a conversation works with."""
         part = self.cast(found.session, run)
-        return part.in_private() if is_private(found.session, run, found.entries, self.door) else part
+        if is_private(found.session, run, found.entries, self.door):
+            part = part.in_private()
+        return replace(part, system=instructed(part.system, run.request.instructions))
 
     def met_at(self, session: Session) -> Address | None:
         return met_at(session, self.door)

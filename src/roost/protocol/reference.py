@@ -28,6 +28,10 @@ is told on the page of the [gateway](gateway.md). Parameters are closed: a prope
 marks what may be left out; times are UTC milliseconds. Every session that is named passes the guard, and one that is not
 the caller's is as if it were not there.
 
+Of what other gateways of this protocol take, two are refused on purpose: `replyToId`, since no channel here can quote a
+message, and `expectedLeafEntryId`, since a conversation is one line to which others may add at any time: what is said is said
+to it as it is then.
+
 | frame | from | fields |
 |---|---|---|
 | request | client | `type: "req"`, `id`, `method`, `params`?, `traceparent`? |

@@ -108,3 +108,21 @@ def test_nothing_that_was_written_is_lost(command: Command, rest: str) -> None:
     assert line.command is command
     said = f"{line.argument} {line.message}" if command.form is not Form.ALONE else line.argument
     assert said.split() == rest.split()
+
+
+@pytest.mark.parametrize(
+    ("text", "all_of_it"),
+    [
+        ("/status", True),
+        ("/new hello", True),
+        ("/think high", True),
+        ("/think high why?", False),
+        ("why? /status", False),
+    ],
+)
+def test_a_command_is_all_of_a_message_unless_something_besides_it_is_left_to_say(
+    text: str, all_of_it: bool
+) -> None:
+    line = read(text)
+    assert line is not None
+    assert line.is_all is all_of_it

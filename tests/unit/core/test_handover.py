@@ -35,6 +35,15 @@ def test_what_a_run_did_not_take_is_the_next_run() -> None:
     assert carry_over(BUSY, samples.run(), DONE_LATER) == ()
 
 
+def test_a_persons_words_that_a_run_did_not_take_are_answered_as_that_run_was_told_to() -> None:
+    person = pending(inbound("m1"), "r1", InputMode.STEER)
+    child = pending(inbound("m2", kind=ProvenanceKind.SUBAGENT, reply_to=None), "r1", InputMode.STEER)
+    run = samples.run(request=Request(reply_to=CHAT, instructions="In rhyme."))
+    effects = carry_over(replace(BUSY, pending=(person, child)), run, DONE_LATER)
+    told = [one.run.request.instructions for one in effects if isinstance(one, QueueRun)]
+    assert told == ["In rhyme.", None]
+
+
 def test_what_is_left_of_several_voices_is_answered_separately() -> None:
     person = pending(inbound("m1"), "r1", InputMode.STEER)
     child = pending(inbound("m2", kind=ProvenanceKind.SUBAGENT, reply_to=None), "r1", InputMode.STEER)

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from roost.core import queueing
-from roost.core.addressed import Addressed
+from roost.core.addressed import Addressed, Commands
 from roost.core.addresses import Account, Address, ChatType
 from roost.core.admission import ChannelPolicy, DmPolicy, GroupPolicy, PairingRequired
 from roost.core.budgets import BudgetScope, Limit, Measure
@@ -245,6 +245,13 @@ async def test_where_each_pays_for_himself_nobody_in_a_group_joins_anothers_run_
     for name in ("bob", "carol"):
         who = person("loopback", name)
         await inbox(scene).say(
-            Addressed(key=keys[0], principal=who, text="hi", run_id=name, idempotency_key=name, plain=True)
+            Addressed(
+                key=keys[0],
+                principal=who,
+                text="hi",
+                run_id=name,
+                idempotency_key=name,
+                commands=Commands.WORDS,
+            )
         )
     assert len(await scene.store.active_runs(keys[0])) == runs

@@ -15,7 +15,7 @@ from roost.core.commands import Form, Name, named
 from roost.core.deliveries import Delivery, DeliveryKind
 from roost.core.effects import AddDelivery, AnswerInput, ChangeSession, Effects, RecordDenial
 from roost.core.envelopes import Envelope
-from roost.core.errors import RoostError
+from roost.core.errors import InvalidInput, RoostError
 from roost.core.identities import Identity
 from roost.core.inbound import InboundState
 from roost.core.ledger import Denial
@@ -59,6 +59,15 @@ class Desk:
             stored=session is not None,
         )
         return await self._commit(asked, await self._answer(asked, access))
+
+    def refuse_command(self, envelope: Envelope) -> None:
+        """Raise where a message is a command and nothing besides. A lone word to stop is one only while something runs."""
+        line = self._line(envelope)
+        if line is not None and line.is_all and not line.bare:
+            raise InvalidInput(
+                f"{line.word} is a command, and begins no turn of an agent",
+                hint="say it by `chat.send`, in `roost chat` or with `roost send`",
+            )
 
     def _line(self, envelope: Envelope) -> Line | None:
         """A reset word counts even where commands are not read from text."""

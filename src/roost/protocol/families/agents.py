@@ -1,15 +1,32 @@
 """Agents: running one, waiting for it, and what there is to run with."""
 
-from typing import Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
+
+from pydantic import Field
 
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.method import Method
 from roost.protocol.params import AgentId, Count, Name, NoParams, Params
 from roost.protocol.scopes import Scope
 
+LONGEST_INSTRUCTIONS = 32_000
 
-class AgentParams(Params):
-    """`timeout` in seconds; 0 is none."""
+
+Instructions = Annotated[str, Field(min_length=1, max_length=LONGEST_INSTRUCTIONS)]
+
+
+class Recipient(Params):
+    """A place on a channel."""
+
+    to: Name | None = None
+    channel: str | None = None
+    account_id: Name | None = None
+    thread_id: Name | None = None
+
+
+class AgentParams(Recipient):
+    """`timeout` in seconds; 0 is none. `to` names the session of a place on a channel, as `send` does, and with `deliver` the
+    answer goes there; `extraSystemPrompt` stands below the system text of this run. Both are the gateway owner's."""
 
     message: Name
     idempotency_key: Name
@@ -22,7 +39,7 @@ class AgentParams(Params):
     deliver: bool = False
     best_effort_deliver: bool = False
     timeout: Count = 0
-    channel: str | None = None
+    extra_system_prompt: Instructions | None = None
     lane: str | None = None
     label: Name | None = None
 
@@ -66,13 +83,14 @@ class Commands(TypedDict):
 
 
 def agent_scope(params: AgentParams) -> Scope:
-    """`operator.write`; `operator.admin` to name a model or provider."""
-    return Scope.ADMIN if params.model or params.provider else Scope.WRITE
+    """`operator.write`; `operator.admin` to name a model or provider, or with `extraSystemPrompt`."""
+    overrides = params.model or params.provider or params.extra_system_prompt
+    return Scope.ADMIN if overrides else Scope.WRITE
 
 
 AGENT = Method(
     name="agent",
-    about="Runs an agent. Answered when the run is taken on, and again when it has ended.",
+    about="Runs an agent. Answered when the run is taken on, and again when it has ended. A message that is a chat command is refused: it begins no run.",
     params=AgentParams,
     result=dict[str, JsonValue],
     needs=agent_scope,

@@ -36,7 +36,19 @@ class Relayed(Params):
     source_session_key: Key
 
 
-class SendParams(Params):
+class Originating(Params):
+    """The place on a channel that a message came from."""
+
+    originating_channel: Name | None = None
+    originating_to: Name | None = None
+    originating_account_id: Name | None = None
+    originating_thread_id: Name | None = None
+
+
+class SendParams(Originating):
+    """`originatingTo` is a place on a channel whose session this is: the answer goes there. Only the gateway owner names
+    one; what goes out is for the send policy to say."""
+
     session_key: Key
     agent_id: AgentId | None = None
     session_id: Name | None = None

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 
+from roost.core.addressed import Commands
 from roost.core.devices import Device
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.grants import Role
@@ -101,7 +102,7 @@ class Saying:
             key=node_key(agent, node_id, _text(said, "sessionKey")),
             text=text,
             name=_text(said, "eventId") or house.new_id(),
-            plain=True,
+            commands=Commands.WORDS,
         )
         await self._talk.say(call, words)
         return Taken(ok=True, event=params.event, handled=True, runId=words.name, sessionKey=str(words.key))

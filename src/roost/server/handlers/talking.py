@@ -3,13 +3,14 @@
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from roost.core.addressed import Addressed
+from roost.core.addressed import Addressed, Commands
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.messages import Image
 from roost.core.queuesettings import QueueMode
+from roost.core.references import refuse_mismatch
 from roost.core.runs import Request, Run
 from roost.core.thinking import ThinkingLevel
 from roost.core.visibility import Operation
@@ -23,6 +24,7 @@ from roost.protocol.pictures import picture
 from roost.server.calls import Call, Unanswered
 from roost.server.endings import NOT_TAKEN, Ending, Fate, ending
 from roost.server.fanout import Fanout
+from roost.server.handlers.recipients import Place, origin_of, recipient_of, refuse_guest
 from roost.server.sends import Send
 
 LONGEST_WAIT_MS = 24 * 3_600_000
@@ -43,7 +45,8 @@ class Words:
     request: Request = field(default_factory=Request)
     mode: QueueMode | None = None
     deliver: bool = False
-    plain: bool = False
+    place: Place | None = None
+    commands: Commands = Commands.DONE
     relayed: str | None = None
 
 
@@ -55,15 +58,20 @@ class Talk:
         images = tuple(_image(one) for one in params.attachments)
         relay = params.system_input_provenance
         _refuse_empty(params.message, images)
+        key = await call.house.addressed(call.caller, params.session_key, params.agent_id)
+        place = await origin_of(call, params)
+        if place is not None:
+            place.refuse_other(key)
         words = Words(
-            key=await call.house.addressed(call.caller, params.session_key, params.agent_id),
+            key=key,
             text=params.message,
             name=params.idempotency_key,
             images=images,
             request=_request(params.thinking, None, params.timeout_ms),
             mode=None if params.queue_mode is None else QueueMode(params.queue_mode),
             deliver=params.deliver,
-            plain=params.suppress_command_interpretation,
+            place=place,
+            commands=Commands.WORDS if params.suppress_command_interpretation else Commands.DONE,
             relayed=relay.source_session_key if relay else None,
         )
         await self._refuse_other(call, words.key, params.session_id)
@@ -89,8 +97,8 @@ class Talk:
 
     async def say(self, call: Call, words: Words) -> Accepted:
         """Take a message in; whoever reads its session is told what no run will tell."""
-        house, route = call.house, None
-        if words.deliver:
+        house, route = call.house, words.place.to if words.place else None
+        if words.deliver and route is None:
             session = await house.store.session(words.key)
             route = house.engine.rules.met_at(session) if session else None
         said = Addressed(
@@ -102,9 +110,10 @@ class Talk:
             scopes=call.client.admitted.scopes,
             images=words.images,
             reply_to=route,
+            opening=words.place.held.opening if words.place else None,
             request=words.request,
             mode=words.mode,
-            plain=words.plain,
+            commands=words.commands,
             trace=call.trace,
             relayed=words.relayed,
         )
@@ -170,12 +179,19 @@ class Talk:
         """Answered when the run is taken on, and again when it has ended."""
         house = call.house
         model = "/".join(filter(None, (params.provider, params.model))) or None
+        place = await recipient_of(call, params)
+        request = _request(params.thinking, model, params.timeout * 1000)
+        if params.extra_system_prompt is not None:
+            refuse_guest(call)
+            request = replace(request, instructions=params.extra_system_prompt)
         words = Words(
-            key=await self._agent_key(call, params),
+            key=await self._agent_key(call, params, place),
             text=params.message,
             name=params.idempotency_key,
-            request=_request(params.thinking, model, params.timeout * 1000),
+            request=request,
             deliver=params.deliver,
+            place=place,
+            commands=Commands.REFUSED,
         )
         if model is not None:
             house.engine.rules.commands.models.ask_for(model)
@@ -197,13 +213,22 @@ class Talk:
         call.refuse(Failure(code=ErrorCode.UNAVAILABLE, message=str(final["summary"])), final)
         raise Unanswered
 
-    async def _agent_key(self, call: Call, params: agents.AgentParams) -> SessionKey:
+    async def _agent_key(self, call: Call, params: agents.AgentParams, place: Place | None) -> SessionKey:
+        key = await self._named_key(call, params)
+        if place is not None:
+            refuse_mismatch(place.held.key, params.agent_id)
+            if key is not None:
+                place.refuse_other(key)
+            return call.house.known(place.held.key)
+        return key or call.house.key("main", params.agent_id)
+
+    async def _named_key(self, call: Call, params: agents.AgentParams) -> SessionKey | None:
         if params.session_key:
             return await call.house.addressed(call.caller, params.session_key, params.agent_id)
         if params.session_id:
             found = await call.house.by_id(Operation.SEND, call.caller, params.session_id, params.agent_id)
             return found.key
-        return call.house.key("main", params.agent_id)
+        return None
 
     async def wait(self, call: Call, params: agents.WaitParams) -> dict[str, JsonValue]:
         """An unknown run is one that has not ended."""

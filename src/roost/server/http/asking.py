@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import anyio
 
-from roost.core.addressed import Addressed
+from roost.core.addressed import Addressed, Commands
 from roost.core.errors import InvalidInput, NotFound, RoostError
 from roost.core.events import Event, EventKind
 from roost.core.feeds import FeedItem
@@ -128,7 +128,7 @@ class Question:
             idempotency_key=self.name,
             images=wanted.images,
             mode=QueueMode.FOLLOWUP,
-            plain=True,
+            commands=Commands.WORDS,
             trace=self.trace,
         )
         accepted = await self.house.engine.inbox.say(said)
