@@ -109,9 +109,11 @@ class Jobs:
         return venue(job, self._book.current.routing.main_name)
 
     def _refuse_nowhere(self, telling: Telling) -> None:
-        """What is told on a channel that there is not would be heard by nobody."""
-        if isinstance(telling, Announce) and telling.to is not None:
-            chosen(self._channels, telling.to.channel, telling.to.account)
+        """What is told on a channel that there is not would be heard by nobody. One that is configured may be served by
+        another process: this one may be a program without channels."""
+        to = telling.to if isinstance(telling, Announce) else None
+        if to is not None and to.channel not in self._book.current.doors:
+            chosen(self._channels, to.channel, to.account)
 
     def _setting(self) -> Setting:
         rules = self._book.current

@@ -7,12 +7,18 @@ from roost.core.errors import StoreCorrupt
 
 Structure: TypeAlias = Mapping[str, str]
 _NAMED = 5
+# One that is unique is not.
+_HARMLESS = "CREATE INDEX "
 
 
 def refuse_unlike(where: str, version: int, expected: Structure, present: Structure) -> None:
     """Raise for a store that says it has taken the same steps, and was made otherwise: a statement would fail sooner or
-    later, or mean something else. What is missing altogether is damage."""
-    unlike = sorted(name for name, made in present.items() if expected.get(name) != made)
+    later, or mean something else. What is missing altogether is damage; an index more, which its owner made, is neither."""
+    unlike = sorted(
+        name
+        for name, made in present.items()
+        if expected.get(name) != made and (name in expected or not made.startswith(_HARMLESS))
+    )
     if unlike:
         missing = sorted(expected.keys() - present.keys())
         raise StoreCorrupt(

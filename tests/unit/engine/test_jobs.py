@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from roost.core.addresses import Address
+from roost.core.admission import ChannelPolicy
 from roost.core.errors import Conflict, Forbidden, InvalidInput, NotFound, StoreUnavailable
 from roost.core.jobs import MOST_JOBS, Announce, JobPlace
 from roost.core.keys import SessionKey
@@ -111,3 +112,10 @@ async def test_what_a_job_says_is_told_on_a_channel_that_there_is() -> None:
     await watch.keep(left)
     renamed = await watch.jobs.change(OWNER, left.id, lambda known: replace(known, name="sky"))
     assert (renamed.plan.name, renamed.plan.telling) == ("sky", nowhere)
+
+
+async def test_a_job_may_tell_on_a_channel_that_is_configured_and_served_elsewhere() -> None:
+    watch = Watch()
+    watch.book.replace(replace(watch.book.current, doors={"matrix": ChannelPolicy()}))
+    elsewhere = Announce(to=Address(channel="matrix", to="7"))
+    assert (await watch.jobs.add(OWNER, plan(telling=elsewhere))).plan.telling == elsewhere

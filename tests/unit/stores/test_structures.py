@@ -17,7 +17,8 @@ def test_what_is_made_as_expected_is_taken() -> None:
     ("present", "named"),
     [
         ({**EXPECTED, "runs": "another table"}, "schema 1 and differs from that in runs$"),
-        ({**EXPECTED, "theirs": "index"}, "differs from that in theirs$"),
+        ({**EXPECTED, "theirs": "CREATE TABLE theirs"}, "differs from that in theirs$"),
+        ({**EXPECTED, "theirs": "CREATE UNIQUE INDEX theirs"}, "differs from that in theirs$"),
         ({"runs": "another table"}, "differs from that in runs, runs_queued$"),
     ],
 )
@@ -26,6 +27,10 @@ def test_what_is_made_otherwise_is_of_another_build(present: dict[str, str], nam
         refuse_unlike("here", 1, EXPECTED, present)
     assert re.search(named, refused.value.message)
     assert "export" in refused.value.hint
+
+
+def test_an_index_that_the_owner_made_changes_nothing() -> None:
+    refuse_unlike("here", 1, EXPECTED, {**EXPECTED, "theirs": "CREATE INDEX theirs ON runs (state)"})
 
 
 def test_what_is_missing_is_damage_that_can_be_repaired() -> None:

@@ -76,5 +76,6 @@ async def test_a_store_with_a_part_missing_is_opened_to_be_mended_and_then_to_se
 
 async def test_what_others_keep_beside_the_tables_is_nobodys_business(path: Path) -> None:
     changed(path, "CREATE TABLE _replica (seq); CREATE INDEX _replica_seq ON _replica (seq); ANALYZE")
+    changed(path, "CREATE INDEX by_what_was_said ON entries (role)")
     store = SqliteStore.open(path, FakeClock())
     await store.close()
