@@ -73,6 +73,7 @@ class Given(NamedTuple):
 
 
 NOTHING_GIVEN = Given()
+_NO_LABELS, _NO_OVERRIDES, _NO_LINEAGE = NOTHING_GIVEN
 
 
 class Glance(NamedTuple):
@@ -101,23 +102,26 @@ Readable = NewType("Readable", Glance)
 
 
 def glance_at(session: Session) -> Glance:
-    times, summary = session.times, session.summary
+    facts, times, summary, counters = session.facts, session.times, session.summary, session.counters
+    labels, overrides, lineage = session.labels, session.overrides, session.lineage
+    nothing = labels is _NO_LABELS and overrides is _NO_OVERRIDES and lineage is _NO_LINEAGE
+    # By place: names cost as much again, and a list has many rows.
     return Glance(
-        key=session.key,
-        session_id=session.session_id,
-        kind=session.facts.kind,
-        channel=session.facts.channel or session.origin.provider,
-        given=Given(session.labels, session.overrides, session.lineage),
-        route=session.route,
-        started=times.started,
-        updated=times.updated,
-        interacted=times.interacted,
-        title=summary.title,
-        preview=summary.preview,
-        model=summary.model,
-        status=session.status,
-        total=session.counters.total,
-        context_window=session.counters.context_window,
+        session.key,
+        session.session_id,
+        facts.kind,
+        facts.channel or session.origin.provider,
+        NOTHING_GIVEN if nothing else Given(labels, overrides, lineage),
+        session.route,
+        times.started,
+        times.updated,
+        times.interacted,
+        summary.title,
+        summary.preview,
+        summary.model,
+        session.status,
+        counters.total,
+        counters.context_window,
     )
 
 
@@ -171,43 +175,58 @@ def _task(given: Given) -> str | None:
 
 
 def session_row(session: Readable, shown: str) -> dict[str, JsonValue]:
-    """The fields that every row has, under the key as its reader is shown it; None is what is not known or not set.
-    Where it leads is added for those who may know."""
+    """The fields that every row has; None is what is not known or not set."""
+    row = _UNKNOWN.copy()
+    row.update(known_row(session, shown))
+    return row
+
+
+def known_row(session: Readable, shown: str) -> dict[str, JsonValue]:
+    """What is known and set of a session, under the key as its reader is shown it. Where it leads is added for those who
+    may know."""
     # Taken apart at once and filled in: a list has many rows, and most of what they could have is not set.
     (key, session_id, kind, own, given, route, started, updated, interacted) = session[:9]
     (_, _, model, status, total, window) = session[9:]
-    row = _UNKNOWN.copy()
-    row["key"] = shown
-    row["agentId"] = key.agent or None
-    row["kind"] = kind
-    row["channel"] = _channel(kind, own, route) or key.channel or UNKNOWN
-    row["status"] = status
-    row["updatedAt"] = updated
-    row["sessionStartedAt"] = started
-    row["lastInteractionAt"] = interacted
-    row["sessionId"] = session_id
-    if model is not None:
-        row["model"] = model
-        row["systemSent"] = True
+    row: dict[str, JsonValue] = {
+        "key": shown,
+        "kind": kind,
+        "channel": _channel(kind, own, route) or key.channel or UNKNOWN,
+        "status": status,
+        "updatedAt": updated,
+        "sessionStartedAt": started,
+        "lastInteractionAt": interacted,
+        "sessionId": session_id,
+        "systemSent": model is not None,
+        "abortedLastRun": status is _KILLED,
+        "spawnDepth": given.lineage.depth,
+    }
+    if key.agent:
+        row["agentId"] = key.agent
     if window:
         row["contextTokens"] = window
     if total:
         row["totalTokens"] = total
-    if status is _KILLED:
-        row["abortedLastRun"] = True
     if route is not None:
         row["lastChannel"] = route.channel
         row["lastTo"] = route.to
         row["deliveryContext"] = delivery_context(route)
+    if model is not None:
+        row["model"] = model
     if given is not NOTHING_GIVEN:
-        labels, overrides, lineage = given
-        row["label"] = _name(labels.label)
-        row["displayName"] = _name(labels.display_name or labels.subject)
-        row["model"] = model or overrides.model
-        row["thinkingLevel"] = overrides.thinking
-        row["verboseLevel"] = overrides.verbose
-        row["sendPolicy"] = overrides.send_policy
-        row["spawnDepth"] = lineage.depth
+        labels, overrides, _ = given
+        played = model or overrides.model
+        row |= {
+            name: value
+            for name, value in (
+                ("label", _name(labels.label)),
+                ("displayName", _name(labels.display_name or labels.subject)),
+                ("model", played),
+                ("thinkingLevel", overrides.thinking),
+                ("verboseLevel", overrides.verbose),
+                ("sendPolicy", overrides.send_policy),
+            )
+            if value is not None
+        }
     return row
 
 

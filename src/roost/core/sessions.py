@@ -40,7 +40,10 @@ class SessionStatus(StrEnum):
     @property
     def active(self) -> bool:
         """Whether a run is under way or about to be."""
-        return self in (SessionStatus.QUEUED, SessionStatus.RUNNING)
+        return self in _ACTIVE
+
+
+_ACTIVE = frozenset({SessionStatus.QUEUED, SessionStatus.RUNNING})
 
 
 class Facts(NamedTuple):

@@ -6,7 +6,7 @@ from roost.core.addresses import ChatType
 from roost.core.figures import MICROS
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import KeyKind
-from roost.core.listing import Readable, glance_at, last_message_of, readable, session_row, title_of
+from roost.core.listing import Readable, glance_at, known_row, last_message_of, readable, title_of
 from roost.core.redaction import SecretScanner
 from roost.core.sessions import Session, SessionStatus
 
@@ -21,9 +21,8 @@ _STATUS = {
     SessionStatus.TIMEOUT: "timeout",
     SessionStatus.INTERRUPTED: "failed",
 }
-# What the wire knows by the same name in another sense, and what is left out.
-_RENAMED = frozenset({"status", "model", "totalTokens"})
-_NOTHING: tuple[JsonValue, ...] = (None, ())
+_ROOMS = frozenset({ChatType.GROUP, ChatType.CHANNEL})
+_UNSCOPED = frozenset({KeyKind.GLOBAL, KeyKind.UNKNOWN})
 
 
 class Rows:
@@ -45,15 +44,11 @@ class Rows:
         return [self._row(*each, titles, last) for each in zip(sessions, shown, strict=True)]
 
     def _row(self, session: Session, glance: Readable, titles: bool, last: bool) -> JsonObject:
-        shared = session_row(glance, str(session.key))
-        row: dict[str, JsonValue] = {
-            **{
-                name: value
-                for name, value in shared.items()
-                if name not in _RENAMED and value not in _NOTHING
-            },
-            **self._own(session),
-        }
+        row = known_row(glance, session.key.text)
+        # What the wire knows by the same name in another sense.
+        del row["status"]
+        row.pop("model", None)
+        row |= self._own(session)
         if titles:
             row["derivedTitle"] = title_of(glance) or str(session.key)
         if last and (preview := last_message_of(glance)):
@@ -62,24 +57,10 @@ class Rows:
 
     def _own(self, session: Session) -> JsonObject:
         """What the wire calls by another name, or knows besides."""
-        times, counters = session.times, session.counters
-        parent = None if session.lineage.parent is None else str(session.lineage.parent)
-        provider, _, model = (session.overrides.model or session.summary.model or "").partition("/")
-        optional: dict[str, JsonValue] = {
-            "status": _STATUS[session.status],
-            "archivedAt": times.archived,
-            "pinnedAt": times.pinned,
-            "modelProvider": provider or None,
-            "model": model or provider or None,
-            "chatType": None if session.facts.chat_type is None else str(session.facts.chat_type),
-            "reasoningLevel": session.overrides.reasoning,
-            "responseUsage": session.overrides.usage,
-            "parentSessionKey": parent,
-            "spawnedBy": parent,
-        }
-        return {
+        facts, times, counters = session.facts, session.times, session.counters
+        row: dict[str, JsonValue] = {
             "kind": kind_of(session),
-            "classification": str(session.facts.kind),
+            "classification": facts.kind,
             "isMain": session.key.is_main(self._main_name),
             "createdAt": times.created,
             "archived": times.archived is not None,
@@ -92,15 +73,29 @@ class Rows:
             "totalTokensFresh": counters.total > 0,
             "estimatedCostUsd": counters.cost_micros / MICROS,
             "lifecycleRevision": session.session_id,
-            **{name: value for name, value in optional.items() if value is not None},
         }
+        # One after another: most sessions have none of them, and a list has many rows.
+        if (status := _STATUS[session.status]) is not None:
+            row["status"] = status
+        if times.archived is not None:
+            row["archivedAt"] = times.archived
+        if times.pinned is not None:
+            row["pinnedAt"] = times.pinned
+        if played := session.overrides.model or session.summary.model:
+            provider, _, model = played.partition("/")
+            row |= {"modelProvider": provider, "model": model or provider}
+        if facts.chat_type is not None:
+            row["chatType"] = facts.chat_type
+        if session.overrides.reasoning is not None:
+            row["reasoningLevel"] = session.overrides.reasoning
+        if session.overrides.usage is not None:
+            row["responseUsage"] = session.overrides.usage
+        if (parent := session.lineage.parent) is not None:
+            row |= {"parentSessionKey": parent.text, "spawnedBy": parent.text}
+        return row
 
 
 def kind_of(session: Session) -> str:
-    match session.key.kind:
-        case KeyKind.GLOBAL | KeyKind.UNKNOWN as kind:
-            return str(kind)
-        case _ if session.facts.chat_type in (ChatType.GROUP, ChatType.CHANNEL):
-            return "group"
-        case _:
-            return "direct"
+    if session.key.kind in _UNSCOPED:
+        return session.key.kind
+    return "group" if session.facts.chat_type in _ROOMS else "direct"

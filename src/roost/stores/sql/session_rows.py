@@ -25,7 +25,7 @@ from roost.stores.sql.rows import (
     listed,
     scope_conditions,
 )
-from roost.stores.sql.session_values import read_generation, read_glances, read_session
+from roost.stores.sql.session_values import read_generation, read_glances, read_session, read_sessions
 
 _MARKS = Session._fields.index("status")
 
@@ -49,7 +49,7 @@ class SessionRows(Rows):
         return tuple(stored_key(row[0]) for row in await self._all("working_below", (key_text(key),)))
 
     async def sessions(self, query: SessionQuery) -> Sequence[Session]:
-        return [read_session(row) for row in await self._listed("sessions", query)]
+        return read_sessions(await self._listed("sessions", query))
 
     async def glances(self, query: SessionQuery) -> Sequence[Glance]:
         return read_glances(await self._listed("glances", query))

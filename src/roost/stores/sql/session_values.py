@@ -24,8 +24,7 @@ from roost.core.terms import Terms
 from roost.stores.codec import decode_shared, parse_key, parse_principal, sound
 
 
-@sound
-def read_session(row: Any) -> Session:
+def _session(row: Any) -> Session:
     (_, key, owner, session_id, kind, channel, chat_type, account, peer, thread, rule) = row[:11]
     (parent, depth, terms, created, archived, pinned, labels, origin, route, overrides) = row[11:21]
     (started, updated, interacted, status, version, events, entries, title, preview, model) = row[21:31]
@@ -38,11 +37,11 @@ def read_session(row: Any) -> Session:
             session_id,
             _made(Facts, (_KINDS[kind], channel, _CHATS[chat_type], account, peer, thread, rule)),
             _made(Times, (created, updated, started, interacted, archived, pinned)),
-            _lineage(parent, depth, terms) if parent else _TOP,
-            decode_shared(Labels, labels),
+            _lineage(parent, depth, terms) if parent else NOTHING_GIVEN.lineage,
+            NOTHING_GIVEN.labels if labels == _DEFAULTS else decode_shared(Labels, labels),
             decode_shared(Origin, origin),
             decode_shared(Address, route) if route else None,
-            decode_shared(Overrides, overrides),
+            NOTHING_GIVEN.overrides if overrides == _DEFAULTS else decode_shared(Overrides, overrides),
             _made(Counters, row[31:]),
             _made(Summary, (title, preview, entries, model)),
             _STATUSES[status],
@@ -50,6 +49,14 @@ def read_session(row: Any) -> Session:
             events,
         ),
     )
+
+
+read_session = sound(_session)
+
+
+@sound
+def read_sessions(rows: Sequence[Any]) -> list[Session]:
+    return [_session(row) for row in rows]
 
 
 @sound
@@ -107,7 +114,6 @@ _made = tuple.__new__
 _KINDS = {str(kind): kind for kind in SessionKind}
 _CHATS: dict[str | None, ChatType | None] = {None: None, **{str(kind): kind for kind in ChatType}}
 _STATUSES = {str(status): status for status in SessionStatus}
-_TOP = Lineage()
 _DEFAULTS = "{}"
 
 
@@ -117,7 +123,7 @@ def _given(
     return Given(
         decode_shared(Labels, labels or _DEFAULTS),
         decode_shared(Overrides, overrides or _DEFAULTS),
-        _lineage(parent, depth, terms) if parent else _TOP,
+        _lineage(parent, depth, terms) if parent else NOTHING_GIVEN.lineage,
     )
 
 
