@@ -5,7 +5,7 @@ import { Refused } from "../wire/frames";
 import type { AgentEvent, ChatEvent, Defaults, History, MessageRow, SessionRow } from "../wire/shapes";
 import { wordsOf } from "../wire/shapes";
 import { call, on, whenever } from "./gateway";
-import { hear, leave } from "./hearing";
+import { come, hear, leave } from "./hearing";
 import { type Meanwhile, Readings } from "./meanwhile";
 import { type Outgoing, outgoingOf } from "./outgoing";
 import { type Page, marksOf, pageOf, standing } from "./past";
@@ -46,13 +46,13 @@ export class Conversation {
   #loading: Promise<void> | null = null;
   #ends: (() => void)[];
   #closed = false;
-  #moved = false;
   #frame = 0;
   #again = 0;
   #heard: ChatEvent | null = null;
   #readings = new Readings();
 
   constructor(readonly key: string) {
+    come(key);
     this.own = outgoingOf(key);
     this.own.answered = ({ id, text }, answer) => this.#note(id, text, answer);
     this.#ends = [
@@ -76,7 +76,7 @@ export class Conversation {
     window.clearTimeout(this.#again);
     this.#closed = true;
     for (const end of this.#ends) end();
-    if (!this.#moved) leave(this.key);
+    leave(this.key);
   }
 
   async stop(): Promise<void> {
@@ -130,7 +130,6 @@ export class Conversation {
   /** An address may spell the session in another way than what is heard of it. Who goes on there hears the same. */
   #move(key: string): void {
     if (this.#closed) return;
-    this.#moved = true;
     respell({ at: "chat", key });
   }
 

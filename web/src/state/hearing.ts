@@ -10,9 +10,31 @@ function inTurn<T>(ask: () => Promise<T>): Promise<T> {
   return asked;
 }
 
+// How many conversations of this page are about each session: one that is left may have been come back to.
+const here = new Map<string, number>();
+const spelt = new Map<string, string>();
+
+function count(key: string, more: 1 | -1): void {
+  const left = (here.get(key) ?? 0) + more;
+  if (left) here.set(key, left);
+  else here.delete(key);
+}
+
+export function come(key: string): void {
+  count(key, 1);
+}
+
 /** The session's key as the gateway spells it. */
-export const hear = async (key: string): Promise<string> => (await inTurn(() => call<{ key: string }>("sessions.messages.subscribe", { key }))).key;
+export async function hear(key: string): Promise<string> {
+  const told = await inTurn(() => call<{ key: string }>("sessions.messages.subscribe", { key }));
+  spelt.set(key, told.key);
+  return told.key;
+}
 
 export function leave(key: string): void {
-  inTurn(() => call("sessions.messages.unsubscribe", { key })).catch(() => undefined);
+  count(key, -1);
+  inTurn(async () => {
+    const known = spelt.get(key) ?? key;
+    if (!here.has(key) && !here.has(known)) await call("sessions.messages.unsubscribe", { key: known });
+  }).catch(() => undefined);
 }
