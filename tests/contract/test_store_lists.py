@@ -188,7 +188,16 @@ async def test_an_overview_shows_what_every_part_of_a_session_says(store: Store)
     page, _ = await store.overview(SessionQuery(keys=frozenset({CHILD})), children=1, show=as_it_is)
     (shown,) = page.rows
     assert shown == glance_at(stored)
-    assert (shown.channel, shown.status, shown.total) == ("telegram", SessionStatus.FAILED, 5)
+    assert (shown.channel, shown.status, shown.counters.total) == ("telegram", SessionStatus.FAILED, 5)
+
+
+@pytest.mark.requirement("P8", "D55")
+async def test_glances_are_the_pages_of_a_list_with_what_is_shown_of_each(store: Store) -> None:
+    await planted(store)
+    for query, scope, limit in product(FILTERS, SCOPES, (1, 100)):
+        asked = replace(query, scope=scope, limit=limit, offset=limit % 2)
+        whole = await store.list_sessions(asked)
+        assert await store.glances(asked) == Page(tuple(map(glance_at, whole.rows)), whole.more), asked
 
 
 async def test_an_overview_is_handed_over_as_it_is_shown(store: Store) -> None:

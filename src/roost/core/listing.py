@@ -9,19 +9,21 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import NamedTuple, NewType, cast
 
-from roost.core.addresses import Address
+from roost.core.addresses import Address, ChatType
 from roost.core.jsonvalue import JsonValue
 from roost.core.keys import SessionKey
 from roost.core.oneline import PREVIEW_CHARS, TITLE_CHARS, one_line, shortened
 from roost.core.queries import Page
 from roost.core.redaction import SecretScanner, redact_all
 from roost.core.sessions import (
+    Counters,
     Labels,
     Lineage,
     Overrides,
     Session,
     SessionKind,
     SessionStatus,
+    Times,
     task_of,
 )
 
@@ -84,17 +86,15 @@ class Glance(NamedTuple):
     session_id: str
     kind: SessionKind
     channel: str | None
+    chat_type: ChatType | None
     given: Given
     route: Address | None
-    started: int
-    updated: int
-    interacted: int
+    times: Times
     title: str | None
     preview: str | None
     model: str | None
     status: SessionStatus
-    total: int
-    context_window: int
+    counters: Counters
 
 
 Readable = NewType("Readable", Glance)
@@ -102,7 +102,7 @@ Readable = NewType("Readable", Glance)
 
 
 def glance_at(session: Session) -> Glance:
-    facts, times, summary, counters = session.facts, session.times, session.summary, session.counters
+    facts, summary = session.facts, session.summary
     labels, overrides, lineage = session.labels, session.overrides, session.lineage
     nothing = labels is _NO_LABELS and overrides is _NO_OVERRIDES and lineage is _NO_LINEAGE
     # By place: names cost as much again, and a list has many rows.
@@ -111,17 +111,15 @@ def glance_at(session: Session) -> Glance:
         session.session_id,
         facts.kind,
         facts.channel or session.origin.provider,
+        facts.chat_type,
         NOTHING_GIVEN if nothing else Given(labels, overrides, lineage),
         session.route,
-        times.started,
-        times.updated,
-        times.interacted,
+        session.times,
         summary.title,
         summary.preview,
         summary.model,
         session.status,
-        counters.total,
-        counters.context_window,
+        session.counters,
     )
 
 
@@ -178,23 +176,24 @@ def session_row(session: Readable, shown: str) -> dict[str, JsonValue]:
     """The fields that every row has; None is what is not known or not set."""
     row = _UNKNOWN.copy()
     row.update(known_row(session, shown))
+    row["kind"] = session.kind
+    row["status"] = session.status
+    row["model"] = played_by(session)
     return row
 
 
 def known_row(session: Readable, shown: str) -> dict[str, JsonValue]:
-    """What is known and set of a session, under the key as its reader is shown it. Where it leads is added for those who
-    may know."""
+    """What is known and set of a session and everybody calls the same, under the key as its reader is shown it. Where it
+    leads is added for those who may know."""
     # Taken apart at once and filled in: a list has many rows, and most of what they could have is not set.
-    (key, session_id, kind, own, given, route, started, updated, interacted) = session[:9]
-    (_, _, model, status, total, window) = session[9:]
+    key, session_id, kind, own, _, given, route, times, _, _, model, status, counters = session
+    total, window = counters.total, counters.context_window
     row: dict[str, JsonValue] = {
         "key": shown,
-        "kind": kind,
         "channel": _channel(kind, own, route) or key.channel or UNKNOWN,
-        "status": status,
-        "updatedAt": updated,
-        "sessionStartedAt": started,
-        "lastInteractionAt": interacted,
+        "updatedAt": times.updated,
+        "sessionStartedAt": times.started,
+        "lastInteractionAt": times.interacted,
         "sessionId": session_id,
         "systemSent": model is not None,
         "abortedLastRun": status is _KILLED,
@@ -210,17 +209,13 @@ def known_row(session: Readable, shown: str) -> dict[str, JsonValue]:
         row["lastChannel"] = route.channel
         row["lastTo"] = route.to
         row["deliveryContext"] = delivery_context(route)
-    if model is not None:
-        row["model"] = model
     if given is not NOTHING_GIVEN:
         labels, overrides, _ = given
-        played = model or overrides.model
         row |= {
             name: value
             for name, value in (
                 ("label", _name(labels.label)),
                 ("displayName", _name(labels.display_name or labels.subject)),
-                ("model", played),
                 ("thinkingLevel", overrides.thinking),
                 ("verboseLevel", overrides.verbose),
                 ("sendPolicy", overrides.send_policy),
@@ -228,6 +223,11 @@ def known_row(session: Readable, shown: str) -> dict[str, JsonValue]:
             if value is not None
         }
     return row
+
+
+def played_by(session: Readable) -> str | None:
+    """The model that answered last, else the one that is to."""
+    return session.model or session.given.overrides.model
 
 
 def _name(text: str | None) -> str | None:

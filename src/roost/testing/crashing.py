@@ -191,6 +191,7 @@ class CrashingStore(_CrashingLeases):
         self.generations = crashes.around("store.generations", store.generations)
         self.conversation = crashes.around("store.conversation", store.conversation)
         self.list_sessions = crashes.around("store.list_sessions", store.list_sessions)
+        self.glances = crashes.around("store.glances", store.glances)
         self.overview = crashes.around("store.overview", store.overview)
         self.change_session = crashes.around("store.change_session", store.change_session)
         self.change_tree = crashes.around("store.change_tree", store.change_tree)

@@ -105,6 +105,7 @@ class Surroundings(Twins):
         self, listed: SessionQuery, totals: LedgerQuery, history: HistoryQuery, search: SearchQuery
     ) -> None:
         self._both(lambda store: store.list_sessions(listed))
+        self._both(lambda store: store.glances(listed))
         self._both(lambda store: store.usage(totals))
         self._both(lambda store: store.history(history))
         self._both(lambda store: store.search(search))

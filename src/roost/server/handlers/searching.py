@@ -61,7 +61,7 @@ async def search(call: Call, params: family.SearchParams) -> Hits:
         hits["truncated"] = True
     if shown is not None:
         keys = frozenset(one.hit.key for one in newest[: params.limit])
-        page = await call.house.store.list_sessions(replace(shown, keys=keys, limit=MOST_HITS))
+        page = await call.house.store.glances(replace(shown, keys=keys, limit=MOST_HITS))
         hits["sessions"] = call.house.rows.rows(page.rows)
     return hits
 

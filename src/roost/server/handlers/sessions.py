@@ -9,6 +9,7 @@ from roost.core.figures import MINUTE_MS
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.labels import called_by, read_label
+from roost.core.listing import Glance
 from roost.core.messages import AssistantMessage, UserMessage, text_of
 from roost.core.prose import clean
 from roost.core.queries import Cursor, HistoryQuery, SessionQuery
@@ -48,7 +49,7 @@ async def list_sessions(call: Call, params: sessions.ListParams) -> Listed:
         offset=params.offset,
         limit=limit,
     )
-    page = await house.store.list_sessions(query)
+    page = await house.store.glances(query)
     shown = len(page.rows)
     seen, walked = params.offset + shown, params.cursor is not None
     return Listed(
@@ -90,7 +91,7 @@ async def filtered(call: Call, params: sessions.Filter) -> SessionQuery:
     )
 
 
-def _cursor_text(last: Session) -> str:
+def _cursor_text(last: Glance) -> str:
     return f"{last.times.updated}.{last.key}"
 
 

@@ -32,7 +32,7 @@ async def health(call: Call, params: status.HealthParams) -> dict[str, JsonValue
 async def stand(call: Call, params: status.StatusParams) -> dict[str, JsonValue]:
     house, rules = call.house, call.house.engine.rules
     query = SessionQuery(scope=scope(Operation.LIST, call.caller), limit=RECENT)
-    page = await house.store.list_sessions(query)
+    page = await house.store.glances(query)
     recent: list[JsonValue] = [*house.rows.rows(page.rows, titles=True)]
     path = house.about.store_path
     parts: list[JsonValue] = [
@@ -120,7 +120,7 @@ def _gateways(fleet: Fleet, own: str | None) -> list[JsonValue]:
 async def _of_agent(call: Call, agent: str) -> JsonObject:
     house = call.house
     query = SessionQuery(scope=scope(Operation.LIST, call.caller), agent=agent, limit=RECENT)
-    recent = house.rows.rows((await house.store.list_sessions(query)).rows, titles=True)
+    recent = house.rows.rows((await house.store.glances(query)).rows, titles=True)
     count = await house.count(call.caller, agent)
     return {"agentId": agent, "path": house.about.store_path, "count": count, "recent": [*recent]}
 

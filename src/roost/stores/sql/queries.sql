@@ -45,9 +45,10 @@ SELECT s.id, s.key, s.principal, s.session_id, s.kind, s.channel, s.chat_type, s
 FROM sessions s WHERE s.tenant = :tenant /* filters */ ORDER BY s.updated_at DESC, s.key LIMIT :limit OFFSET :offset;
 
 -- name: glances
-SELECT s.key, s.session_id, s.kind, s.channel, NULLIF(s.origin, '{}'), NULLIF(s.labels, '{}'), s.route,
-    NULLIF(s.overrides, '{}'), s.parent, s.depth, s.terms, s.started_at, s.updated_at, s.interacted_at,
-    s.title, s.preview, s.model, s.status, s.total_tokens, s.context_tokens
+SELECT s.key, s.session_id, s.kind, s.channel, s.chat_type, NULLIF(s.origin, '{}'), NULLIF(s.labels, '{}'), s.route,
+    NULLIF(s.overrides, '{}'), s.parent, s.depth, s.terms, s.created_at, s.updated_at, s.started_at, s.interacted_at,
+    s.archived_at, s.pinned_at, s.title, s.preview, s.model, s.status, s.input_tokens, s.output_tokens, s.total_tokens,
+    s.context_tokens, s.cache_read, s.cache_write, s.cost_micros, s.compactions
 FROM sessions s WHERE s.tenant = :tenant /* filters */ ORDER BY s.updated_at DESC, s.key LIMIT :limit OFFSET :offset;
 
 -- name: kin

@@ -59,55 +59,36 @@ def read_sessions(rows: Sequence[Any]) -> list[Session]:
     return [_session(row) for row in rows]
 
 
-@sound
-def read_glances(rows: Sequence[Any]) -> list[Glance]:
-    # Taken apart at once, and without a call for each: a list has many rows.
-    return [
-        _made(
-            Glance,
-            (
-                parse_key(key),
-                session_id,
-                _KINDS[kind],
-                channel or (decode_shared(Origin, origin).provider if origin else None),
-                _given(labels, overrides, parent, depth, terms)
-                if labels or overrides or parent
-                else NOTHING_GIVEN,
-                decode_shared(Address, route) if route else None,
-                started,
-                updated,
-                interacted,
-                title,
-                preview,
-                model,
-                _STATUSES[status],
-                total,
-                context_window,
-            ),
-        )
-        for (
-            key,
+def _glance(row: Any) -> Glance:
+    (key, session_id, kind, channel, chat_type, origin, labels, route, overrides, parent, depth, terms) = row[
+        :12
+    ]
+    title, preview, model, status = row[18:22]
+    return _made(
+        Glance,
+        (
+            parse_key(key),
             session_id,
-            kind,
-            channel,
-            origin,
-            labels,
-            route,
-            overrides,
-            parent,
-            depth,
-            terms,
-            started,
-            updated,
-            interacted,
+            _KINDS[kind],
+            channel or (decode_shared(Origin, origin).provider if origin else None),
+            _CHATS[chat_type],
+            _given(labels, overrides, parent, depth, terms)
+            if labels or overrides or parent
+            else NOTHING_GIVEN,
+            decode_shared(Address, route) if route else None,
+            _made(Times, row[12:18]),
             title,
             preview,
             model,
-            status,
-            total,
-            context_window,
-        ) in rows
-    ]
+            _STATUSES[status],
+            _made(Counters, row[22:]),
+        ),
+    )
+
+
+@sound
+def read_glances(rows: Sequence[Any]) -> list[Glance]:
+    return [_glance(row) for row in rows]
 
 
 _made = tuple.__new__

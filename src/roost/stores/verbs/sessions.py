@@ -1,8 +1,9 @@
 """Sessions and their transcripts."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from roost.core import timeline
 from roost.core.addresses import Address
@@ -13,7 +14,7 @@ from roost.core.events import EventKind
 from roost.core.feeds import News
 from roost.core.keys import SessionKey
 from roost.core.ledger import LedgerRow
-from roost.core.listing import Overview
+from roost.core.listing import Glance, Overview
 from roost.core.messages import ToolResult
 from roost.core.numbers import refuse_oversized
 from roost.core.principals import Principal
@@ -41,6 +42,8 @@ from roost.stores.tables import Tables
 from roost.stores.unit import Unit
 from roost.stores.verbs.base import Answer, Verbs
 
+Row = TypeVar("Row")
+
 
 class SessionVerbs(Verbs):
     async def session(self, key: SessionKey) -> Session | None:
@@ -66,7 +69,10 @@ class SessionVerbs(Verbs):
 
     async def list_sessions(self, query: SessionQuery) -> Page[Session]:
         rows = await self._look(lambda tables: tables.sessions(replace(query, limit=query.limit + 1)))
-        return Page(tuple(rows[: query.limit]), more=len(rows) > query.limit)
+        return _page(rows, query)
+
+    async def glances(self, query: SessionQuery) -> Page[Glance]:
+        return await self._look(lambda tables: _glances(tables, query))
 
     async def overview(
         self, query: SessionQuery, *, children: int, show: Callable[[Overview], Answer]
@@ -141,15 +147,23 @@ class SessionVerbs(Verbs):
         return await self._read(lambda tables: tables.spoken(keys, span))
 
 
+def _page(rows: Sequence[Row], query: SessionQuery) -> Page[Row]:
+    """Of rows that were asked for with one more than the limit."""
+    return Page(tuple(rows[: query.limit]), more=len(rows) > query.limit)
+
+
+async def _glances(tables: Tables, query: SessionQuery) -> Page[Glance]:
+    return _page(await tables.glances(replace(query, limit=query.limit + 1)), query)
+
+
 async def _overview(tables: Tables, query: SessionQuery, most: int) -> Overview:
-    rows = await tables.glances(replace(query, limit=query.limit + 1))
-    shown = tuple(rows[: query.limit])
+    page = await _glances(tables, query)
     children: defaultdict[SessionKey, list[SessionKey]] = defaultdict(list)
-    if shown:
-        keys = frozenset([row.key for row in shown])
+    if page.rows:
+        keys = frozenset([row.key for row in page.rows])
         for parent, child in await tables.kin(SessionQuery(scope=query.scope, parents=keys, limit=most)):
             children[parent].append(child)
-    return Overview(page=Page(shown, more=len(rows) > query.limit), children=dict(children))
+    return Overview(page=page, children=dict(children))
 
 
 def _ends_step(run: Run, drafts: tuple[EntryDraft, ...]) -> bool:

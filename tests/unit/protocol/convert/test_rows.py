@@ -4,6 +4,7 @@ import pytest
 
 from roost.core.addresses import ChatType
 from roost.core.keys import KeyKind, SessionKey
+from roost.core.listing import glance_at
 from roost.core.sessions import Facts, Labels, Lineage, Overrides, SessionKind, SessionStatus, Summary
 from roost.protocol.convert.rows import Rows, kind_of
 from roost.scanners.stdlib import StdlibScanner
@@ -50,4 +51,4 @@ def test_a_row_says_what_is_known() -> None:
 )
 def test_the_kind_of_a_row_is_that_of_its_chat(key: SessionKey, chat: ChatType | None, kind: str) -> None:
     facts = Facts(kind=SessionKind.OTHER, chat_type=chat)
-    assert kind_of(builders.session(key)._replace(facts=facts)) == kind
+    assert kind_of(glance_at(builders.session(key)._replace(facts=facts))) == kind

@@ -199,6 +199,7 @@ LOOKS: dict[str, Callable[[PostgresStore], Awaitable[object]]] = {
     "participants": lambda store: store.participants(MAIN),
     "generations": lambda store: store.generations(MAIN),
     "list_sessions": lambda store: store.list_sessions(SessionQuery()),
+    "glances": lambda store: store.glances(SessionQuery()),
     "thread_binding": lambda store: store.thread_binding(CHAT),
     "entries": lambda store: store.entries(f"{MAIN}-1"),
     "search": lambda store: store.search(SearchQuery(query=parse_query("zebra"), limit=5)),
