@@ -152,8 +152,6 @@ def _position(cursor: str) -> Position | None:
 
 def _generations(back: ReadBack) -> dict[str, JsonValue]:
     """Where the conversation began anew within this page, and why."""
-    if len(back.generations) < 2:
-        return {}
     first: dict[str, str] = {}
     for message in back.page.messages:
         first.setdefault(message.session_id, message.id)

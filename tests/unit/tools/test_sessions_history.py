@@ -147,16 +147,26 @@ async def test_a_conversation_reads_whole_across_resets(house: House) -> None:
         drafts = [said(f"g{generation}-{number}", f"{generation} {number}") for number in range(EACH)]
         expected += [draft.id for draft in drafts]
         await (house.reset(*drafts) if generation else house.store.append(MAIN, tuple(drafts)))
-    found = await read(house, limit=70)
-    read_so_far = ids(found)
-    opened = [one["sessionId"] for one in found["generations"]]
-    assert opened == [f"{id_of(MAIN)}-4", f"{id_of(MAIN)}-5"]
-    assert found["generations"][1]["firstMessageId"] == "g4-0"
-    while found["hasMore"]:
-        assert found["count"] > 0
-        found = await read(house, limit=70, cursor=found["nextCursor"])
-        read_so_far = ids(found) + read_so_far
-    assert read_so_far == expected
+    pages = [await read(house, limit=70)]
+    while pages[0]["hasMore"]:
+        pages.insert(0, await read(house, limit=70, cursor=pages[0]["nextCursor"]))
+    assert [one for page in pages for one in ids(page)] == expected
+    for page in pages:
+        assert told_resets(page) == resets_within(ids(page))
+    assert any(map(told_resets, pages))
+
+
+def told_resets(page: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(one["sessionId"], one["firstMessageId"]) for one in page.get("generations", ())]
+
+
+def resets_within(read_ids: list[str]) -> list[tuple[str, str]]:
+    """The session id of each generation on a page of several, with its first message there."""
+    first: dict[str, str] = {}
+    for one in read_ids:
+        number = int(one.removeprefix("g").partition("-")[0])
+        first.setdefault(f"{id_of(MAIN)}-{number + 1}" if number else id_of(MAIN), one)
+    return list(first.items()) if len(first) > 1 else []
 
 
 @pytest.mark.requirement("P26", "F4")
