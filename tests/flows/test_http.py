@@ -78,6 +78,22 @@ async def test_without_the_credential_nothing_is_told(opened: Opened, verb: str,
             assert (await http.request("DELETE", path)).status_code == 405
 
 
+@pytest.mark.parametrize(
+    ("verb", "path", "status", "kind"),
+    [
+        ("GET", "/nowhere", 404, "not_found"),
+        ("GET", "/v1/models/two%0Alines", 404, "not_found"),
+        ("DELETE", "/v1/models", 405, "method_not_allowed"),
+    ],
+)
+async def test_what_is_no_page_is_refused_as_pages_refuse(
+    opened: Opened, verb: str, path: str, status: int, kind: str
+) -> None:
+    async with opened() as (gate, _), gate.browser() as http:
+        answer = await http.request(verb, path)
+        assert (answer.status_code, answer.json()["error"]["type"]) == (status, kind)
+
+
 async def test_agents_are_listed_as_models(opened: Opened) -> None:
     async with opened() as (gate, _), gate.browser() as http:
         listed = (await http.get("/v1/models")).json()

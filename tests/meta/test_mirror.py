@@ -94,6 +94,7 @@ ENTRY_POINTS = frozenset(
         "roost.config.reference",
         "roost.ports",
         "roost.protocol.reference",
+        "roost.server.http.openapi",
     }
 )
 

@@ -178,13 +178,15 @@ def _mangled(drawn: tuple[Sent, tuple[int, bytes, int]]) -> bytes:
 
 
 @asynccontextmanager
-async def _listening(folder: Path) -> AsyncIterator[int]:
+async def listening(folder: Path) -> AsyncIterator[int]:
     """The port of a gateway with every page that there can be."""
     async with hooked("memory", folder) as gate, anyio.create_task_group() as group:
         gate.bench.model.otherwise = (Say("yes"),)
         rules = gate.engine.rules
         await gate.engine.reload(replace(rules, house=replace(rules.house, completions=True)))
         listening, server = bind("127.0.0.1", 0), listener(gate.app)
+        # Who comes before it serves waits.
+        listening.listen()
         group.start_soon(server.serve, [listening])
         yield listening.getsockname()[1]
         server.should_exit = True
@@ -205,7 +207,7 @@ async def _answer(port: int, request: bytes, *, leaves: bool = False) -> bytes:
 
 async def _answers(requests: list[bytes], folder: Path, *, leaves: bool = False) -> list[bytes]:
     with anyio.fail_after(60):
-        async with _listening(folder) as port:
+        async with listening(folder) as port:
             found = [await _answer(port, request, leaves=leaves) for request in requests]
             # Whatever came before, who asks next is answered.
             assert _status(await _answer(port, _written(WELL, ""))) == 200

@@ -26,6 +26,7 @@ DEEPEST = 32
 LONGEST_NAME = 200
 ANY = "*"
 DELIVERY = ("idempotency-key", "x-github-delivery", "x-delivery-id")
+TOKENS = ("x-openclaw-token", "x-roost-token")
 GITHUB, SIGNATURE, TIMESTAMP = "x-hub-signature-256", "x-signature", "x-timestamp"
 PREFIX = "sha256="
 
@@ -180,7 +181,7 @@ def _shown(headers: Mapping[str, str]) -> str:
     kind, _, bearer = headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
         return bearer.strip()
-    return headers.get("x-openclaw-token", headers.get("x-roost-token", "")).strip()
+    return next((headers[one] for one in TOKENS if one in headers), "").strip()
 
 
 def _delivery(headers: Mapping[str, str]) -> str | None:

@@ -11,6 +11,8 @@ from roost.server.auth import Authenticator
 from roost.server.clients import Take
 from roost.server.edge import Edge, peer_of
 from roost.server.house import House
+from roost.server.http.offers import NOT_FOUND
+from roost.server.http.pages import no_page
 from roost.server.http.routes import routes
 from roost.server.socket import Door
 from roost.server.transports import LET_IN, TAKE
@@ -55,7 +57,8 @@ def application(house: House, door: Door, authenticator: Authenticator) -> ASGIA
         routes=[
             *routes(house, authenticator, partial(peer_of, house=house)),
             WebSocketRoute("/{path:path}", talk),
-        ]
+        ],
+        exception_handlers={NOT_FOUND: no_page},
     )
     return Edge(_Covering(inside, house), house)
 

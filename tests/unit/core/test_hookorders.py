@@ -1,7 +1,7 @@
 import pytest
 
 from roost.core.errors import Forbidden, InvalidInput, NotFound
-from roost.core.hookorders import Around, read_order
+from roost.core.hookorders import FIELDS, Around, read_order, schema_of
 from roost.core.hooks import Action, HookMapping, HookRules, Order
 from roost.core.jobs import Wake
 from roost.core.jsonvalue import JsonValue
@@ -122,3 +122,15 @@ def test_a_mapping_that_has_nothing_to_say_is_refused() -> None:
     rules = HookRules(mappings={"m": HookMapping(message="{{text}}")})
     with pytest.raises(InvalidInput, match="nothing to say"):
         read_order("m", {"text": " "}, rules, AROUND)
+
+
+@pytest.mark.parametrize("action", Action)
+def test_the_schema_of_a_payload_tells_what_is_read_from_it(action: Action) -> None:
+    schema, (needed, *others) = schema_of(action), FIELDS[action]
+    assert schema["properties"] == {field.name: field.schema for field in (needed, *others)}
+    assert schema["required"] == [needed.name]
+    assert order(str(action), {needed.name: "go"}).text == "go"
+    with pytest.raises(InvalidInput, match=f"{needed.name} required"):
+        order(str(action), {})
+    with pytest.raises(InvalidInput, match="unexpected property 'other'"):
+        order(str(action), {needed.name: "go", "other": 1})

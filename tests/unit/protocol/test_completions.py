@@ -91,6 +91,7 @@ def test_a_picture_is_never_fetched(url: str) -> None:
         talk(("user", "hi"), stream="yes"),
         talk(("user", "hi"), tools=[{}]),
         talk(("user", "hi"), functions=[{}]),
+        talk(("user", "hi"), tools={}),
         talk(("tool", "result"), ("user", "hi")),
         talk(("x" * 500, "result"), ("user", "hi")),
         {"messages": [{"role": "assistant", "tool_calls": [{}]}, {"role": "user", "content": "hi"}]},

@@ -11,7 +11,8 @@ from types import MappingProxyType
 from starlette.requests import Request
 from starlette.responses import Response
 
-from roost.server.http.pages import NOT_FOUND, Turned
+from roost.server.http.offers import NOT_FOUND
+from roost.server.http.pages import Turned
 
 BUILT = "web"
 INDEX = "index.html"

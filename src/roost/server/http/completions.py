@@ -11,21 +11,54 @@ from roost.core.keys import KeyKind, SessionKey
 from roost.core.notices import derived_id
 from roost.core.principals import Principal
 from roost.core.visibility import PersonCaller
-from roost.protocol.completions import NAME, Shape, Wanted, agent_of, model_rows, read_wanted
+from roost.protocol.completions import (
+    NAME,
+    Completion,
+    CompletionParams,
+    Model,
+    Models,
+    Shape,
+    Wanted,
+    agent_of,
+    model_rows,
+    read_wanted,
+)
 from roost.protocol.scopes import Scope
 from roost.protocol.traces import trace_of
 from roost.server.auth import Admitted
 from roost.server.house import House
 from roost.server.http.asking import Question
 from roost.server.http.entry import Entry
-from roost.server.http.pages import NOT_FOUND, Json, Turned, read_json
+from roost.server.http.offers import EVENTS, JSON, NOT_FOUND, UNFIT, WRITE, Body, Offer
+from roost.server.http.pages import Json, Turned, read_json
 from roost.server.http.streams import DONE, Emit, EventStream, event, while_there
 
-MOST = 20 * 1024 * 1024
 CHOSEN_KEY = "x-openclaw-session-key"
 CHOSEN_MODEL = "x-openclaw-model"
 CHOSEN_AGENT = "x-openclaw-agent-id"
-_UNFIT = 502
+
+MODELS = Offer(paths=("/v1/models",), about="The agents, as models.", needs=Scope.READ, gives={JSON: Models})
+MODEL = Offer(
+    paths=("/v1/models/{name:path}",),
+    about="One of them.",
+    needs=Scope.READ,
+    gives={JSON: Model},
+    refuses=(NOT_FOUND,),
+)
+COMPLETE = Offer(
+    paths=("/v1/chat/completions",),
+    about="The agent's answer, whole or as a stream.",
+    verbs=WRITE,
+    needs=Scope.WRITE,
+    body=Body(schema=CompletionParams, most=20 * 1024 * 1024),
+    headers={
+        CHOSEN_AGENT: "Another agent than `model` names.",
+        "idempotency-key": "Makes a question the same question.",
+        "traceparent": "The trace it belongs to.",
+    },
+    gives={JSON: Completion, EVENTS: {}},
+    refuses=(NOT_FOUND, UNFIT),
+)
 
 
 class Completions:
@@ -34,11 +67,11 @@ class Completions:
         self._entry = entry
 
     async def models(self, request: Request) -> Response:
-        await self._entry.admit(request, Scope.READ)
-        return Json({"object": "list", "data": model_rows(self._agents)})
+        await self._entry.admit(request, MODELS)
+        return Json(Models(object="list", data=model_rows(self._agents)))
 
     async def model(self, request: Request) -> Response:
-        await self._entry.admit(request, Scope.READ)
+        await self._entry.admit(request, MODEL)
         named = request.path_params["name"]
         found = next((row for row in model_rows(self._agents) if row["id"] == named), None)
         if found is None:
@@ -48,12 +81,12 @@ class Completions:
     async def complete(self, request: Request) -> Response:
         if not self._house.engine.rules.house.completions:
             raise Turned(NOT_FOUND, "off: see `gateway.http.endpoints.chatCompletions.enabled`", "not_found")
-        admitted = await self._entry.admit(request, Scope.WRITE)
+        admitted = await self._entry.admit(request, COMPLETE)
         if CHOSEN_KEY in request.headers:
             raise InvalidInput("a caller does not choose its session", hint="name one of its own with `user`")
         if CHOSEN_MODEL in request.headers:
             raise InvalidInput("a caller does not choose an agent's model", hint="set it on the agent")
-        wanted = read_wanted(await read_json(request, MOST))
+        wanted = read_wanted(await read_json(request, COMPLETE))
         agent = self._agent(wanted.model, request.headers.get(CHOSEN_AGENT))
         name = request.headers.get("idempotency-key") or None
         question = Question(
@@ -107,7 +140,7 @@ class Completions:
         if reply is None:
             raise Turned(stay.why.status, stay.why.reason, stay.why.kind)
         if reply.failure is not None:
-            raise Turned(_UNFIT, reply.failure, "api_error")
+            raise Turned(UNFIT, reply.failure, "api_error")
         return Json(shape.whole(reply.text, reply.usage))
 
 

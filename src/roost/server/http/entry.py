@@ -10,7 +10,8 @@ from roost.protocol.handshake import PROTOCOL, Connect, Refusal
 from roost.protocol.scopes import EVERY, Scope, holds
 from roost.server.auth import Admitted, Authenticator, Peer
 from roost.server.house import House, Phase
-from roost.server.http.pages import AWAY, BUSY, FORBIDDEN, UNAUTHORIZED, Turned
+from roost.server.http.offers import AWAY, BUSY, FORBIDDEN, UNAUTHORIZED, Offer
+from roost.server.http.pages import Turned
 
 ASKED = "x-openclaw-scopes"
 _USUAL = tuple(sorted(EVERY - {Scope.SESSION_TOOLS}))
@@ -24,26 +25,21 @@ class Entry:
         self._authenticator = authenticator
         self._peer_of = peer_of
 
-    async def admit(self, request: Request, needed: Scope) -> Admitted:
-        """Raises `Turned` unless the caller may do this."""
+    async def admit(self, request: Request, offer: Offer) -> Admitted:
+        """Raises `Turned` unless the caller may have this."""
         admitted = await self._admitted(request)
-        if not holds(admitted.scopes, needed):
-            raise Turned(FORBIDDEN, f"missing scope: {needed}", "forbidden")
-        return admitted
-
-    async def admit_owner(self, request: Request, needed: Scope) -> Admitted:
-        """The same for what tells of everybody."""
-        admitted = await self.admit(request, needed)
-        if not admitted.principal.is_owner:
+        if offer.needs is not None and not holds(admitted.scopes, offer.needs):
+            raise Turned(FORBIDDEN, f"missing scope: {offer.needs}", "forbidden")
+        if offer.owners and not admitted.principal.is_owner:
             raise Turned(FORBIDDEN, "this is for the owner of the gateway", "forbidden")
         return admitted
 
-    async def knows(self, request: Request) -> bool:
-        """Whether a caller may see how the gateway does inside."""
+    async def would_admit(self, request: Request, offer: Offer) -> bool:
+        """Whether a caller who shows a credential may have this."""
         if "authorization" not in request.headers:
             return False
         try:
-            await self.admit_owner(request, Scope.READ)
+            await self.admit(request, offer)
         except Turned:
             return False
         return True

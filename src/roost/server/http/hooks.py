@@ -3,39 +3,112 @@
 import logging
 from collections import deque
 from dataclasses import replace
+from typing import Literal, NotRequired
 
 from starlette.requests import Request
 from starlette.responses import Response
+from typing_extensions import TypedDict
 
 from roost.core.entrance import Attempts
 from roost.core.errors import RoostError
-from roost.core.hooks import Action, Call, Proof, Replayed, Signed, Unproven
+from roost.core.hookorders import schema_of
+from roost.core.hooks import (
+    DELIVERY,
+    GITHUB,
+    SIGNATURE,
+    TIMESTAMP,
+    TOKENS,
+    Action,
+    Call,
+    HookRules,
+    Proof,
+    Replayed,
+    Signed,
+    Unproven,
+)
+from roost.core.jobs import Wake
 from roost.core.jsonvalue import JsonObject
 from roost.engine.hooks import Hooks, Taken
-from roost.server.endings import ending
+from roost.server.endings import Fate, ending
 from roost.server.house import House, Phase
 from roost.server.http.entry import PeerOf
-from roost.server.http.pages import (
+from roost.server.http.offers import (
     AWAY,
     BAD,
     BUSY,
+    FORBIDDEN,
+    JSON,
     NOT_FOUND,
+    TAKEN,
     UNAUTHORIZED,
-    Json,
-    Turned,
-    as_json,
-    read_body,
-    turned_away,
+    WRITE,
+    Body,
+    Offer,
+    Shape,
 )
+from roost.server.http.pages import Json, Turned, as_json, read_body, turned_away
 from roost.server.http.unread import Unread
 from roost.server.throttle import Throttle
 
 MINUTE_MS = 60_000
 LONGEST_WAIT_MS = 10 * MINUTE_MS
 LIMIT = Attempts()
-TAKEN = 409
 
 _log = logging.getLogger(__name__)
+
+
+class Woken(TypedDict):
+    ok: Literal[True]
+    mode: Wake
+    eventOutcome: Literal["queued"]
+    duplicate: NotRequired[Literal[True]]
+
+
+class Begun(TypedDict):
+    """`status`, and why it is no other, once the turn has ended: for who waits for it."""
+
+    ok: Literal[True]
+    runId: str | None
+    sessionKey: str
+    duplicate: NotRequired[Literal[True]]
+    status: NotRequired[Fate]
+    reason: NotRequired[str]
+
+
+class Refused(TypedDict):
+    ok: Literal[False]
+    error: str
+    code: str
+
+
+HOOKS = "hooks"
+
+
+def _offer(name: str, about: str, schema: JsonObject, gives: Shape, *signed: tuple[str, ...]) -> Offer:
+    rules = HookRules()
+    return Offer(
+        paths=(f"{rules.path}/{name}",),
+        about=about,
+        verbs=WRITE,
+        body=Body(schema=schema, most=rules.most_bytes),
+        proofs=((HOOKS,), *((name,) for name in TOKENS), *signed),
+        headers=dict.fromkeys(DELIVERY, "The name of the delivery."),
+        gives={JSON: gives},
+        refusal=Refused,
+        refuses=(UNAUTHORIZED, FORBIDDEN, NOT_FOUND, TAKEN, BUSY, AWAY),
+    )
+
+
+WAKE = _offer("wake", "An event for the next turn of a session.", schema_of(Action.WAKE), Woken)
+AGENT = _offer("agent", "A turn in a session of its own.", schema_of(Action.AGENT), Begun)
+MAPPED = _offer(
+    "{name}",
+    "What `hooks.mappings` makes of the payload.",
+    {},
+    Woken | Begun,
+    (GITHUB,),
+    (SIGNATURE, TIMESTAMP),
+)
 
 
 class HookPage:
@@ -49,7 +122,7 @@ class HookPage:
     async def call(self, request: Request) -> Response:
         try:
             taken = await self._taken(request)
-            return Json({**_told(taken), **await self._ended(taken)})
+            return Json(await self._told(taken))
         except Turned as turned:
             return _refused(turned)
         except RoostError as error:
@@ -88,14 +161,23 @@ class HookPage:
         self._proven(hooks, call, address)
         return await read_body(request, hooks.rules.most_bytes)
 
-    async def _ended(self, taken: Taken) -> JsonObject:
-        """How the turn came out, for who waits for it; what was said is for its session."""
-        if not taken.order.waits:
-            return {}
-        inbound = taken.accepted.record.inbound
-        end = ending(await self._house.engine.waits.for_message(inbound.id, LONGEST_WAIT_MS))
-        why: JsonObject = {} if end.reason is None else {"reason": end.reason}
-        return {"status": str(end.fate), **why}
+    async def _told(self, taken: Taken) -> Woken | Begun:
+        """What was taken, and how the turn came out for who waits for it; what was said is for its session."""
+        record, order = taken.accepted.record, taken.order
+        if order.action is Action.WAKE:
+            woken = Woken(ok=True, mode=order.wake, eventOutcome="queued")
+            if taken.accepted.duplicate:
+                woken["duplicate"] = True
+            return woken
+        begun = Begun(ok=True, runId=record.run_id, sessionKey=str(record.inbound.key))
+        if taken.accepted.duplicate:
+            begun["duplicate"] = True
+        if order.waits:
+            end = ending(await self._house.engine.waits.for_message(record.inbound.id, LONGEST_WAIT_MS))
+            begun["status"] = end.fate
+            if end.reason is not None:
+                begun["reason"] = end.reason
+        return begun
 
     def _proven(self, hooks: Hooks, call: Call, address: str) -> Proof:
         try:
@@ -119,15 +201,7 @@ class HookPage:
         self._calls.append(now)
 
 
-def _told(taken: Taken) -> JsonObject:
-    record, order = taken.accepted.record, taken.order
-    seen: JsonObject = {"duplicate": True} if taken.accepted.duplicate else {}
-    if order.action is Action.WAKE:
-        return {"ok": True, "mode": str(order.wake), "eventOutcome": "queued", **seen}
-    return {"ok": True, "runId": record.run_id, "sessionKey": str(record.inbound.key), **seen}
-
-
 def _refused(turned: Turned) -> Response:
     headers = dict(turned.response.headers)
     kept = {name: headers[name] for name in headers if name == "retry-after"}
-    return Json({"ok": False, "error": turned.message, "code": turned.kind}, turned.status, kept)
+    return Json(Refused(ok=False, error=turned.message, code=turned.kind), turned.status, kept)

@@ -1,25 +1,35 @@
 """A page: the verbs it knows, who answers it, and how it turns a request away. No input makes it break."""
 
 import math
-from collections.abc import Awaitable, Callable
-from typing import TypeAlias
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias, cast
 
 import anyio
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 from starlette.types import Receive, Send
 from starlette.types import Scope as Asgi
 
 from roost.core.errors import Forbidden, InvalidInput, NotFound, RoostError
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.frames import encode, parse
+from roost.server.http.offers import (
+    AWAY,
+    BAD,
+    FORBIDDEN,
+    JSON,
+    LATE,
+    NOT_FOUND,
+    TOO_LARGE,
+    UNKNOWN_VERB,
+    Failure,
+    Offer,
+    Reason,
+)
 
 BODY_S = 30
-UNAUTHORIZED, FORBIDDEN, NOT_FOUND, TOO_LARGE, BAD, BUSY, AWAY = 401, 403, 404, 413, 400, 429, 503
 
 Answer: TypeAlias = Callable[[Request], Awaitable[Response]]
-READ = ("GET", "HEAD")
-WRITE = ("POST",)
 
 
 class Turned(Exception):
@@ -35,14 +45,16 @@ class Turned(Exception):
     @property
     def response(self) -> Response:
         headers = {} if self.retry_ms is None else {"Retry-After": str(math.ceil(self.retry_ms / 1000))}
-        return Json(error(self.message, self.kind), self.status, headers)
+        return Json(Failure(error=Reason(message=self.message, type=self.kind)), self.status, headers)
 
 
 class Json(Response):
-    media_type = "application/json"
+    media_type = JSON
 
-    def __init__(self, value: JsonValue, status: int = 200, headers: dict[str, str] | None = None) -> None:
-        super().__init__(encode(value), status, headers)
+    def __init__(
+        self, value: Mapping[str, object], status: int = 200, headers: dict[str, str] | None = None
+    ) -> None:
+        super().__init__(encode(cast("JsonObject", value)), status, headers)
 
 
 class Page:
@@ -62,14 +74,19 @@ class Page:
 
     async def _answered(self, request: Request) -> Response:
         if request.method not in self._verbs:
-            allowed = {"Allow": ", ".join(self._verbs)}
-            return PlainTextResponse("Method Not Allowed", 405, allowed)
+            allowed = ", ".join(self._verbs)
+            why = Reason(message=f"this page answers {allowed}", type="method_not_allowed")
+            return Json(Failure(error=why), UNKNOWN_VERB, {"Allow": allowed})
         try:
             return await self._answer(request)
         except Turned as turned:
             return turned.response
         except RoostError as refused:
             return turned_away(refused).response
+
+
+async def no_page(request: Request, missing: Exception) -> Response:
+    return Turned(NOT_FOUND, "there is no such page", "not_found").response
 
 
 def turned_away(refused: RoostError) -> Turned:
@@ -84,21 +101,19 @@ def turned_away(refused: RoostError) -> Turned:
             return Turned(AWAY, str(refused), "unavailable")
 
 
-def error(message: str, kind: str) -> JsonObject:
-    return {"error": {"message": message, "type": kind}}
-
-
 async def read_body(request: Request, most: int) -> bytes:
     """The body, which may be so long and no longer, in bytes and in time."""
     try:
         with anyio.fail_after(BODY_S):
             return await _read(request, most)
     except TimeoutError:
-        raise Turned(408, "the body did not come in time", "timeout") from None
+        raise Turned(LATE, "the body did not come in time", "timeout") from None
 
 
-async def read_json(request: Request, most: int) -> JsonValue:
-    return as_json(await read_body(request, most))
+async def read_json(request: Request, offer: Offer) -> JsonValue:
+    """The body that an offer asks for."""
+    assert offer.body is not None
+    return as_json(await read_body(request, offer.body.most))
 
 
 def as_json(body: bytes) -> JsonValue:

@@ -2,16 +2,17 @@
 not there at all; session tools need a scope of their own."""
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal, NotRequired, cast
 
 from pydantic import Field
 from pydantic import JsonValue as AnyJson
 from starlette.requests import Request
 from starlette.responses import Response
+from typing_extensions import TypedDict
 
 from roost.core import toolnames
 from roost.core.errors import NotFound
-from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.jsonvalue import JsonObject
 from roost.core.messages import Text, UserBlock
 from roost.core.toolpolicy import of_sessions
 from roost.core.tools import ToolOutcome
@@ -24,9 +25,20 @@ from roost.protocol.traces import trace_of
 from roost.server.auth import Admitted
 from roost.server.house import House
 from roost.server.http.entry import Entry
-from roost.server.http.pages import BAD, NOT_FOUND, Json, read_json
+from roost.server.http.offers import (
+    AWAY,
+    BAD,
+    JSON,
+    NOT_FOUND,
+    UNAUTHORIZED,
+    WRITE,
+    Body,
+    Failure,
+    Offer,
+    Reason,
+)
+from roost.server.http.pages import Json, read_json
 
-MOST = 2 * 1024 * 1024
 ACTING = frozenset(
     {
         toolnames.CRON,
@@ -51,14 +63,53 @@ class InvokeParams(Params):
     idempotency_key: str | None = None
 
 
+class TextBlock(TypedDict):
+    type: Literal["text"]
+    text: str
+
+
+class ImageBlock(TypedDict):
+    type: Literal["image"]
+    data: str
+    mimeType: str
+
+
+class Result(TypedDict):
+    content: list[TextBlock | ImageBlock]
+    details: NotRequired[AnyJson]
+
+
+class Invoked(TypedDict):
+    ok: Literal[True]
+    result: Result
+
+
+class NotInvoked(TypedDict):
+    ok: Literal[False]
+    error: Reason
+
+
+INVOKE = Offer(
+    paths=("/tools/invoke",),
+    about="What one tool says.",
+    verbs=WRITE,
+    needs=Scope.WRITE,
+    body=Body(schema=InvokeParams, most=2 * 1024 * 1024),
+    headers={"traceparent": "The trace it belongs to."},
+    gives={JSON: Invoked},
+    refusal=Failure | NotInvoked,
+    refuses=(NOT_FOUND, UNAUTHORIZED, AWAY),
+)
+
+
 class Tools:
     def __init__(self, house: House, entry: Entry) -> None:
         self._house = house
         self._entry = entry
 
     async def invoke(self, request: Request) -> Response:
-        admitted = await self._entry.admit(request, Scope.WRITE)
-        params = read_params("tools.invoke", InvokeParams, await read_json(request, MOST))
+        admitted = await self._entry.admit(request, INVOKE)
+        params = read_params("tools.invoke", InvokeParams, await read_json(request, INVOKE))
         name = params.tool or params.name
         if name is None:
             return _refused(BAD, "invalid_request", "tools.invoke requires a tool name")
@@ -97,17 +148,17 @@ def _told(outcome: ToolOutcome) -> Response:
     if outcome.is_error:
         said = "\n".join(block.text for block in outcome.content if isinstance(block, Text))
         return _refused(BAD, "tool_error", said)
-    result: dict[str, JsonValue] = {"content": [_block(block) for block in outcome.content]}
+    result = Result(content=[_block(block) for block in outcome.content])
     if outcome.details is not None:
-        result["details"] = outcome.details
-    return Json({"ok": True, "result": result})
+        result["details"] = cast("AnyJson", outcome.details)
+    return Json(Invoked(ok=True, result=result))
 
 
-def _block(block: UserBlock) -> JsonObject:
+def _block(block: UserBlock) -> TextBlock | ImageBlock:
     if isinstance(block, Text):
-        return {"type": "text", "text": block.text}
-    return {"type": "image", "data": block.data, "mimeType": block.mime}
+        return TextBlock(type="text", text=block.text)
+    return ImageBlock(type="image", data=block.data, mimeType=block.mime)
 
 
 def _refused(status: int, kind: str, message: str) -> Response:
-    return Json({"ok": False, "error": {"type": kind, "message": message}}, status)
+    return Json(NotInvoked(ok=False, error=Reason(message=message, type=kind)), status)

@@ -4,7 +4,8 @@ has taken longest makes room for who comes."""
 import anyio
 from starlette.requests import Request
 
-from roost.server.http.pages import AWAY, Turned, read_body
+from roost.server.http.offers import AWAY
+from roost.server.http.pages import Turned, read_body
 
 MOST, MOST_BYTES = 256, 16 << 20
 

@@ -8,7 +8,8 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from roost.server.http.assets import FOR_EVER, Assets
-from roost.server.http.pages import READ, Page
+from roost.server.http.offers import READ
+from roost.server.http.pages import Page
 
 
 @pytest.fixture
