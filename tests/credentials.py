@@ -98,6 +98,7 @@ def in_context() -> Iterator[Planted]:
     yield Planted(f"grant_type=refresh&refresh_token={key}", key)
     yield Planted(f"client_secret={key}&grant_type=code", key)
     yield from _behind_flags()
+    yield from _that_begin_as_variables()
     yield Planted('{"cardNumber": "4111 1111 1111 1111"}', "4111 1111 1111 1111")
     yield Planted('{"cvc":"123"}', "123")
     yield Planted(f"aws_secret_access_key = {mixed(40)}", mixed(40))
@@ -130,6 +131,19 @@ def _behind_flags() -> Iterator[Planted]:
         yield Planted(f'{{"command": "deploy {flag} \\"open sesame\\" --now"}}', "open sesame")
     yield Planted("pg --db-password hunter -h db", "hunter")
     yield Planted("ask --openai-api-key hunter -v", "hunter")
+
+
+def _that_begin_as_variables() -> Iterator[Planted]:
+    for password in ("$ecret", "$ECRET$ORDER", "$up3r/x", "$", "${HOST:-hunter}", "s$ECRET"):
+        yield Planted(f"https://ann:{password}@host", password)
+    yield Planted('{"password": "$up3rsecret"}', "$up3rsecret")
+    yield Planted("X-Api-Key: $up3rsecret", "$up3rsecret")
+    for flag in ("--token", "--password", "--api-key", "--client-secret"):
+        for value in ("$up3rsecret", "$ecret!", "$2b$12$abc", "${HOST:-hunter}", "$ECRET-$ORDER"):
+            yield Planted(f"deploy {flag} {value} --now", value)
+            yield Planted(f"deploy {flag}='{value}' --now", value)
+            yield Planted(f'["deploy", "{flag}", "{value}"]', value)
+        yield Planted(f'deploy {flag} "$(cat x)hunter" --now', "$(cat x)hunter")
 
 
 _HEADS = (
@@ -182,6 +196,10 @@ INNOCENT = (
     "see task-1234567890123456789012345, disk-usage-report-of-the-whole-cluster, risk-assessment-2024-01-01-final",
     "https://example.com:8080/a@b?page=2&sort=name&key=name&code=200",
     "deploy --token <token> --password PASSWORD --secret $SECRET",
+    'deploy --token "$TOKEN" --password "$db_password_2" --secret=$1 --api-key "$(cat /run/key | head -1)" --token ${API_KEY}.',
+    "deploy --token ${{ secrets.TOKEN }} --secret ${TOKEN:?is not set} --password '${process.env.PASSWORD}' && ask --token=$TOKEN|cat",
+    '{"command": "deploy --token \\"$TOKEN\\"\\n", "then": "ask --token $token\\nask again", "password": "${DB_PASSWORD}"}',
+    "https://ann:$PASSWORD@host https://ann:${password}@host https://ann:$(pass)@host",
     "at 12:30:45.123456 line 123456: something happened in module foo_bar_baz_qux",
     "- name: pypi-publish\n  uses: pypa/gh-action-pypi-publish@release/v1",
     "-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBaMQswCQYDVQQGEwJJ\n-----END CERTIFICATE-----",

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from roost.core.jobs import AgentTurn, Job, Plan, Venue, venue
 from roost.core.occasions import Moment
+from roost.core.ownership import Ownership
 from roost.core.principals import OWNER, Principal
 from roost.core.schedules import Every
 from roost.testing.clock import NOON
@@ -36,7 +37,7 @@ def moment(now: int = NOON, **changes: object) -> Moment:
     base = Moment(
         now=now,
         zones=zones,
-        main_name="main",
+        ownership=Ownership(),
         session_id=f"generation-{now}",
         trace=f"trace-{now}",
         met=lambda session: session.route,

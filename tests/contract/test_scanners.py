@@ -192,7 +192,8 @@ HOSTILE: tuple[str, ...] = (
     "eyJ", "eyJ-", "eyJaaaaaaaa.", "://", "://a:", "://a:b", "://a:b/c", "://a@b:c@d", "-----BEGIN ",
     "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n", "-----BEGIN PRIVATE KEY-----a ", "-----BEGIN PRIVATE KEY-----Gaaaaaa ",
     "-----BEGIN PRIVATE KEY-----" + "G" * 39 + " ", "-----BEGIN PRIVATE KEY-----\\n", "--", "sk-", "--token is --token=", "--token ?",
-    '--token "a', "--token 'a", "x-api-key: is ", "x-a-",
+    '--token "a', "--token 'a", '--token "$(', "--token '$(", '--token "$( \'', "--token $a", "--token=${a", "://a:$A", "://a:$(",
+    "x-api-key:${", "x-api-key: $a ", '"password":"$(', "$", "x-api-key: is ", "x-a-",
     "_token=", "password=", "password=a", "_key=aaaaaaaaaaaaaaaaaaaa", "access_token=aaaaaaaaa.", "--token=a", "&token=",
     "?", "123456:", "M", "authorization: ", 'authorization="a ', "bearer ", "SG.", "AKIA", "pat", " ", "\\", "cvc=1",
 )  # fmt: skip

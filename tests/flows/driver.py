@@ -16,7 +16,7 @@ from roost.core.entries import Entry, EntryDraft
 from roost.core.envelopes import Conversation, Envelope, Sender, labels_of, origin_of, reply_address
 from roost.core.errors import Fenced
 from roost.core.exchanges import Completion
-from roost.core.facts import facts_of, session_owner
+from roost.core.facts import facts_of
 from roost.core.inbound import Inbound, Source
 from roost.core.inputs import entries_of
 from roost.core.keys import SessionKey
@@ -165,7 +165,7 @@ class Driver:
         inbound = self.inbound(envelope, bound or route.key, admitted)
         opening = Opening(
             session_id=self.names("generation"),
-            owner=session_owner(route.key, main_name, creator=admitted.principal),
+            owner=self.house.rules.ownership.met(route.key, admitted.principal),
             facts=facts_of(route, envelope, main_name),
             origin=origin_of(envelope),
             labels=labels_of(envelope),

@@ -1,6 +1,6 @@
 """Several people at one gateway: what one says is in nothing that another is shown, and nobody acts as another."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -31,8 +31,12 @@ from roost.engine.ids import FreshIds
 from roost.engine.rules import Part
 from roost.sandboxes.processes import Processes
 from roost.testing.scripts import CallTool, Say, Script
+from roost.testing.wires import LocalClient
 from roost.tools.exec import Exec
 from tests.flows.gateways import BOB, Bench, benches, chat
+from tests.flows.served import Gate, gates, send
+from tests.flows.test_hooks import RULES, post
+from tests.flows.test_jobs import DAILY
 from tests.scale import count
 
 CANARY = "canary-7f3a"
@@ -188,3 +192,68 @@ async def test_of_many_who_speak_at_once_each_tool_call_knows_its_own(bench: Ben
         with anyio.fail_after(300):
             told = {one.id: await bench.replies(one) for one in people}
     assert told == {one.id: (str(person("loopback", one.id or "")),) for one in people}
+
+
+BOBS = "agent:main:loopback:direct:bob"
+
+
+async def _sends(gate: Gate, owner: LocalClient) -> None:
+    await owner.call("chat.send", send("hello Bob", "n1", sessionKey=BOBS))
+
+
+async def _asks_the_agent(gate: Gate, owner: LocalClient) -> None:
+    said = {"sessionKey": BOBS, "message": "hello Bob", "idempotencyKey": "n1"}
+    await owner.call("agent", said)
+
+
+async def _creates(gate: Gate, owner: LocalClient) -> None:
+    await owner.call("sessions.create", {"key": BOBS, "message": "hello Bob"})
+
+
+async def _sends_to_the_session(gate: Gate, owner: LocalClient) -> None:
+    await owner.call("sessions.send", {"key": BOBS, "message": "hello Bob", "idempotencyKey": "n1"})
+
+
+async def _renames(gate: Gate, owner: LocalClient) -> None:
+    await owner.call("sessions.patch", {"key": BOBS, "label": "Bob"})
+
+
+async def _is_hooked(gate: Gate, owner: LocalClient) -> None:
+    assert (await post(gate, "agent", {"message": "hello Bob"})).status_code == 200
+
+
+async def _sets_a_timer(gate: Gate, owner: LocalClient) -> None:
+    job = await owner.call("cron.add", {**DAILY, "sessionTarget": f"session:{BOBS}"})
+    await owner.call("cron.run", {"id": job["id"]})
+
+
+@pytest.mark.requirement("F5", "P2")
+@pytest.mark.parametrize(
+    "opens",
+    [
+        _sends,
+        _asks_the_agent,
+        _creates,
+        _sends_to_the_session,
+        _renames,
+        _is_hooked,
+        _sets_a_timer,
+    ],
+)
+async def test_a_persons_conversation_is_theirs_also_where_the_owner_opened_it(
+    opens: Callable[[Gate, LocalClient], Awaitable[None]], tmp_path: Path
+) -> None:
+    async with gates("sqlite", tmp_path) as gate:
+        gate.bench.model.otherwise = (Say("noted"),)
+        house = replace(gate.engine.rules.house, hooks=replace(RULES, default_key=BOBS))
+        routing = RoutingRules(dm_scope=DmScope.PER_CHANNEL_PEER, owners=("loopback:ada",))
+        await gate.engine.reload(replace(gate.engine.rules, routing=routing, house=house))
+        async with gate.client() as owner:
+            await opens(gate, owner)
+        with anyio.fail_after(60):
+            await gate.engine.settled()
+        await gate.bench.say("it is me", BOB)
+        await gate.bench.replies(BOB)
+        async with gate.client(auth={"token": "bob-token"}) as bob:
+            assert [row["key"] for row in (await bob.call("sessions.list"))["sessions"]] == [BOBS]
+            assert "it is me" in repr(await bob.call("chat.history", {"sessionKey": BOBS}))

@@ -7,6 +7,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from roost.core.addresses import Account
 from roost.core.backoff import GIVE_UP_MS
 from roost.core.deliveries import DeliveryKind, DeliveryState, Postponed, Rejected
 from roost.core.leases import Gateway
@@ -119,3 +120,25 @@ async def test_it_is_told_once_also_where_the_gateway_dies_over_the_last_attempt
         await home.store.resolve_delivery(one, DeliveryState.FAILED, driver.clock.now())
     assert await home.store.reap_deliveries(home.lease) == ()
     assert len(await events_in(home.store)) == 1
+
+
+@pytest.mark.requirement("P1", "D27")
+async def test_of_an_announcement_in_parts_it_is_told_once_each_time_it_was_sent(
+    driver: Driver, home: Home
+) -> None:
+    turn = await asked(driver)
+    await spawn(driver, turn, "find it")
+    await driver.finish(turn, Said(yielded=False))
+    home.store.limit_messages({Account("telegram"): 40})
+    await driver.play(lambda run: Said(text="it is here, and there, and everywhere else " * 3))
+    for times in (1, 2):
+        given_up = 0
+        while claimed := await home.store.claim_deliveries(home.lease, 10):
+            for part in claimed:
+                assert part.claim is not None
+                await home.store.settle_delivery(part.claim, Rejected(error="there is no such chat"))
+                given_up += 1
+        assert given_up > 1
+        assert len(await events_in(home.store)) == times
+        for part in await home.store.deliveries(DeliveryState.FAILED, 10):
+            await home.store.resolve_delivery(part, DeliveryState.INTENT, driver.clock.now())

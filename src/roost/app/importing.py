@@ -55,6 +55,7 @@ def import_options(loaded: Loaded, agent: str | None) -> ImportOptions:
         agent=agent,
         agents=_agents(loaded),
         main_name=loaded.settings.session.main_key,
+        owners=loaded.settings.commands.owner_allow_from or (),
         links=identity_links(loaded.settings),
     )
 

@@ -54,7 +54,8 @@ async def unbundle(
 ) -> int:
     """Take in a session from such a file, all of it or nothing. No gateway may run meanwhile, unless the store is on
     PostgreSQL."""
-    report = await import_packed(here.loaded(), file, agent=agent, fork=fork, dry_run=dry_run)
+    loaded = here.loaded() if dry_run else here.to_write()
+    report = await import_packed(loaded, file, agent=agent, fork=fork, dry_run=dry_run)
     lines = report.dry_lines() if dry_run else report.lines()
     tell(report.entries, report.complete, lines, here, kept=not dry_run)
     return 0

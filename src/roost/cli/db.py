@@ -22,7 +22,7 @@ Place = Annotated[
 @app.command
 async def migrate(store: Place = None, *, where: Where = HERE) -> int:
     """Bring a store up to date, or make it. A gateway does so too when it starts."""
-    before, after = await migrate_store(where.loaded(), store)
+    before, after = await migrate_store(where.to_write(), store)
     if where.json:
         as_json({"before": before, "after": after})
     elif before == after:
@@ -73,7 +73,7 @@ async def backup(
     where: Where = HERE,
 ) -> int:
     """Copy the store to a new file while work goes on. It is remembered, so that erasing reaches it."""
-    path = await back_up(where.loaded(), to)
+    path = await back_up(where.to_write(), to)
     answer(where, {"file": str(path)}, f"The store is copied to {path}.")
     return 0
 
@@ -84,7 +84,7 @@ async def restore(
 ) -> int:
     """Put a backup in the place of the store, while no gateway runs. It is checked first; the store it replaces is kept
     under another name."""
-    done = await restore_store(where.loaded(), file)
+    done = await restore_store(where.to_write(), file)
     found = {"store": str(done.path), "kept": None if done.kept is None else str(done.kept)}
     kept = f" The one that was there is kept as {done.kept}." if done.kept is not None else ""
     answer(where, found, f"The store is what {file} holds.{kept}")
@@ -108,7 +108,7 @@ async def copy(
     with Progress(*columns, console=console(), transient=True, disable=quiet) as bar:
         task = bar.add_task("rows copied and compared", total=None)
         rows = await copy_store(
-            where.loaded(),
+            where.to_write(),
             source,
             to,
             lambda total: bar.update(task, total=total),

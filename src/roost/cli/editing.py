@@ -10,11 +10,11 @@ from json5.loader import loads as read_model
 from json5.model import JSONObject, Key, KeyValuePair, Value
 from json5.utils import JSON5DecodeError
 
-from roost.ancestry import is_of_agent
 from roost.app import privatefiles
 from roost.app.providers import check_models
+from roost.cli.here import refuse_agent
 from roost.config import ConfigRefused, ConfigSource
-from roost.core.errors import ConfigInvalid, Forbidden, InvalidInput
+from roost.core.errors import ConfigInvalid, InvalidInput
 from roost.core.jsonvalue import JsonValue
 
 EMPTY = "{\n}\n"
@@ -45,14 +45,6 @@ def replaced(source: ConfigSource, text: str) -> None:
         raise _unchanged(source, error.message, error.hint) from None
     # A link to a file that is kept elsewhere stays one.
     privatefiles.replace(source.file.resolve(), text)
-
-
-def refuse_agent() -> None:
-    """Only a person changes the configuration."""
-    if is_of_agent():
-        raise Forbidden(
-            "what an agent starts with `exec` does not change the configuration", hint="ask the person"
-        )
 
 
 def _unchanged(source: ConfigSource, why: str, hint: str = "") -> ConfigInvalid:

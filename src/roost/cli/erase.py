@@ -23,7 +23,7 @@ async def forget(
     here: Local = LOCAL,
 ) -> int:
     """Erase a person from the store and every backup of it, while no gateway runs; 1 if a file could not be reached."""
-    loaded = here.loaded()
+    loaded = here.to_write()
     meant = who(loaded, person)
     files = (database_of(loaded), *known_backups(loaded), *backup)
     if not yes:

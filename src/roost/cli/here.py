@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from roost.core.errors import InvalidInput
+from roost.ancestry import is_of_agent
+from roost.core.errors import Forbidden, InvalidInput
 
 if TYPE_CHECKING:
     from roost.config import ConfigSource, Loaded
@@ -33,6 +34,20 @@ class Local:
                 f"there is no file {self.config}", hint="name one that is, or leave --config out"
             )
         return source.read()
+
+    def to_write(self) -> "Loaded":
+        """The same, for who writes what a gateway keeps, past all that it would refuse."""
+        refuse_agent()
+        return self.loaded()
+
+
+def refuse_agent() -> None:
+    """Only a person changes the configuration, and what is kept here."""
+    if is_of_agent():
+        raise Forbidden(
+            "what an agent starts with `exec` changes neither the configuration nor the store",
+            hint="ask the person to do it in a shell of their own",
+        )
 
 
 LOCAL = Local()

@@ -32,7 +32,11 @@ async def openclaw(
     with Progress(*columns, console=console(), transient=True, disable=quiet) as bar:
         task = bar.add_task("reading", total=None)
         report = await import_folder(
-            here.loaded(), folder, agent=agent, dry_run=dry_run, progress=lambda item: bar.advance(task)
+            here.loaded() if dry_run else here.to_write(),
+            folder,
+            agent=agent,
+            dry_run=dry_run,
+            progress=lambda item: bar.advance(task),
         )
     lines = report.dry_lines() if dry_run else report.lines()
     tell(report.entries, report.complete, lines, here, kept=not dry_run)
@@ -49,7 +53,8 @@ async def session(
 ) -> int:
     """Take in one conversation from its transcripts; 1 if it could not be read. No gateway may run meanwhile,
     unless the store is on PostgreSQL."""
-    report = await import_session(here.loaded(), path, key=key, agent=agent, dry_run=dry_run)
+    loaded = here.loaded() if dry_run else here.to_write()
+    report = await import_session(loaded, path, key=key, agent=agent, dry_run=dry_run)
     lines = report.dry_lines() if dry_run else report.lines()
     tell(report.entries, report.complete, lines, here, kept=not dry_run)
     return 0 if report.complete else 1

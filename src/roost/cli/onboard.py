@@ -11,9 +11,9 @@ from cyclopts import Parameter
 
 from roost.app import privatefiles
 from roost.cli import firstconfig
-from roost.cli.editing import EMPTY, edited, refuse_agent, replaced
+from roost.cli.editing import EMPTY, edited, replaced
 from roost.cli.firstconfig import ELSEWHERE, PROVIDERS, RECOMMENDED, ChannelChoice, Choices, Model
-from roost.cli.here import LOCAL, Local
+from roost.cli.here import LOCAL, Local, refuse_agent
 from roost.cli.questions import ask, ask_hidden
 from roost.cli.show import as_json, say
 from roost.config import ConfigSource, Loaded

@@ -14,7 +14,7 @@ async def repair(*, here: Local = LOCAL) -> int:
     """Mend the store while no gateway runs; 1 if something is left that only a backup can mend."""
     process = os.getpid()
     own = Gateway(name=f"repair-{process}", holder=f"process {process}")
-    async with open_held_store(here.loaded(), own, damaged=True) as store:
+    async with open_held_store(here.to_write(), own, damaged=True) as store:
         _refuse_beside(await store.fleet(), own)
         mended = await store.repair()
         left = await store.check()

@@ -63,6 +63,7 @@ def routing_rules(settings: Settings, traits: Traits = KNOWN_CHANNELS) -> Routin
         bindings=_bindings(settings),
         traits=traits,
         threads=thread_policy(settings),
+        owners=settings.commands.owner_allow_from or (),
     )
 
 

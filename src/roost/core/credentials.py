@@ -5,8 +5,8 @@ classes), with exactly one capturing group: the secret. A match begins with one 
 without anchors has no fixed beginning. Where two rules match at the same place the earlier one counts.
 
 Trying a rule at every anchor of a hostile text must stay linear: parts that may fail late are bounded or hold no
-further anchor, and a secret that its check may refuse is short, or holds no `=` or `:` but at its end, so that it
-holds no other match.
+further anchor, and a secret that its check may refuse is short, or holds no `=` or `:` but at its end, or no quote of its
+own, so that it holds no other match of a rule like it.
 """
 
 import re
@@ -14,13 +14,22 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import assert_never
 
-from roost.core.likeness import looks_like_a_value, looks_mixed, looks_opaque, looks_random
+from roost.core.likeness import (
+    is_reference,
+    is_reference_in_address,
+    looks_like_a_value,
+    looks_mixed,
+    looks_opaque,
+    looks_random,
+)
 
 
 class Check(Enum):
     """What a secret must look like beyond its pattern."""
 
     NONE = auto()
+    GIVEN = auto()
+    GIVEN_IN_ADDRESS = auto()
     VALUE = auto()
     OPAQUE = auto()
     MIXED = auto()
@@ -41,6 +50,10 @@ class Rule:
         match self.check:
             case Check.NONE:
                 return True
+            case Check.GIVEN:
+                return not is_reference(secret)
+            case Check.GIVEN_IN_ADDRESS:
+                return not is_reference_in_address(secret)
             case Check.VALUE:
                 return looks_like_a_value(secret)
             case Check.OPAQUE:
@@ -101,6 +114,9 @@ _KEY_FOLLOWS = (
     r"(?:(?:-{0,2}[^- \t\r\n])*-{0,2}[ \t\r\n]){0,20}?(?:-{0,2}[^- \t\r\n])*?[G-Z][A-Za-z0-9+/=\\]{39}"
 )
 _TO_ITS_END = "(?:[^-]|-{1,4}[^-]|-{5,}[^-E])*"
+
+# A command that stands for its output, and what a template puts in, may go on behind the next space.
+_DOLLAR = r"""\$(?:[^ \t\r\n"'`\\;|&)<>({]|\{[^ \t\r\n"'`\\;|&)<>{])"""
 
 _NOT_IN_PLACE = r"""@/ \t\r\n"'<>"""
 """What ends the part of an address that says who and where; more of it may follow an `@` that is not the last."""
@@ -222,13 +238,15 @@ _SHAPED = (
     ),
     Rule(
         name="url-password",
-        pattern=rf"""://[^ \t\r\n/:"'<>]*:([^${{{_NOT_IN_PLACE}][^{_NOT_IN_PLACE}]*(?:@[^?#,{_NOT_IN_PLACE}]*)*)@""",
+        pattern=rf"""://[^ \t\r\n/:"'<>]*:([^{{{_NOT_IN_PLACE}][^{_NOT_IN_PLACE}]*(?:@[^?#,{_NOT_IN_PLACE}]*)*)@""",
         anchors=("://",),
+        check=Check.GIVEN_IN_ADDRESS,
     ),
     Rule(  # what begins as a port does is the place of something
         name="url-password-slashed",
-        pattern=rf"""://[^ \t\r\n/:@"'<>\[]*:([0-9]*[^${{0-9{_NOT_IN_PLACE}](?:/?[^{_NOT_IN_PLACE}])*)@""",
+        pattern=rf"""://[^ \t\r\n/:@"'<>\[]*:([0-9]*[^{{0-9{_NOT_IN_PLACE}](?:/?[^{_NOT_IN_PLACE}])*)@""",
         anchors=("://",),
+        check=Check.GIVEN_IN_ADDRESS,
     ),
 )
 
@@ -256,7 +274,7 @@ _IN_CONTEXT = (
     Rule(
         name="own-header",
         pattern=rf"\b(?i:x-(?:[a-z0-9]{{1,16}}-){{0,3}}(?:api-?key|auth-?key|access-key|token|secret|password)|private-token)"
-        rf"""{_HEADER_IS}([^ \t\r\n"'\\;<${{][^ \t\r\n"'\\;]*)""",
+        rf"""{_HEADER_IS}([^ \t\r\n"'\\;<${{][^ \t\r\n"'\\;]*|{_DOLLAR}[^ \t\r\n"'\\;]*)""",
         anchors=("x-", "private-token"),
         folded=True,
         check=Check.VALUE,
@@ -286,9 +304,10 @@ _IN_CONTEXT = (
     Rule(
         name="quoted-password",
         pattern=r"""(?i:password|passwd|passphrase)\\{0,3}["'][ \t]{0,4}(?:=>|[:=])[ \t]{0,4}\\{0,3}["']"""
-        r"""([^ \t\r\n"'\\<>${][^\r\n"'\\]*)""",
+        r"""([^ \t\r\n"'\\<>{][^\r\n"'\\]*)""",
         anchors=("password", "passwd", "passphrase"),
         folded=True,
+        check=Check.GIVEN,
     ),
     Rule(  # what goes on with a dot or a bracket is code, not a value
         name="password",
@@ -322,14 +341,15 @@ _IN_CONTEXT = (
         Rule(
             name=f"flag-{name}",
             pattern=rf"{_FLAG}(?:=|[ \t]{{1,4}}|{_QUOTE},[ \t\r\n]{{0,16}})\\{{0,3}}{quote}"
-            rf"([^{quote}\\\r\n$<{{](?:[^{quote}\\\r\n]|\\[^{quote}\\\r\n])*)\\{{0,3}}{quote}",
+            rf"([^{quote}\\\r\n<{{](?:[^{quote}\\\r\n]|\\[^{quote}\\\r\n])*)\\{{0,3}}{quote}",
             anchors=("--",),
+            check=Check.GIVEN,
         )
         for name, quote in (("quoted", '"'), ("single-quoted", "'"))
     ),
     Rule(
         name="flag",
-        pattern=rf"""{_FLAG}(?:=|[ \t]{{1,4}})["']?([^ \t\r\n"'`=$<{{(-][^ \t\r\n"'`]*)""",
+        pattern=rf"""{_FLAG}(?:=|[ \t]{{1,4}})["']?([^ \t\r\n"'`=$<{{(-][^ \t\r\n"'`]*|{_DOLLAR}[^ \t\r\n"'`\\;|&)<>]*)""",
         anchors=("--",),
         check=Check.VALUE,
     ),

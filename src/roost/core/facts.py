@@ -1,15 +1,13 @@
-"""What a session is, decided when it is created: its kind, its chat, its owner."""
+"""What a session is, decided when it is created: its kind and its chat."""
 
 from enum import StrEnum
 
 from roost.core.addresses import ChatType
 from roost.core.envelopes import Conversation, Envelope
-from roost.core.errors import InvalidInput
 from roost.core.groupnames import legacy_chat_type
 from roost.core.inbound import Inbound
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.messages import ProvenanceKind
-from roost.core.principals import OWNER, Principal, node
 from roost.core.routing import Route
 from roost.core.sessions import Facts, Session, SessionKind
 
@@ -72,26 +70,6 @@ def facts_of(route: Route, envelope: Envelope, main_name: str) -> Facts:
         thread=conversation.thread or conversation.topic or None,
         rule=route.rule,
     )
-
-
-def session_owner(
-    key: SessionKey, main_name: str, *, creator: Principal, parent_owner: Principal | None = None
-) -> Principal:
-    """Whose session it is. `creator` is who wrote the first message, or configured the job or hook; what is
-    kept under the name of a node is that node's."""
-    if key.parent.is_main(main_name):
-        return OWNER
-    match key.kind:
-        case KeyKind.GROUP | KeyKind.CHANNEL:
-            return OWNER
-        case KeyKind.SUBAGENT | KeyKind.ACP:
-            if parent_owner is None:
-                raise InvalidInput(f"{key} is a child's key", hint="give the owner of its parent")
-            return parent_owner
-        case KeyKind.NODE:
-            return node(key.name)
-        case _:
-            return creator
 
 
 def takes_part(session: Session, inbound: Inbound) -> bool:

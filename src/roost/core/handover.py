@@ -68,36 +68,46 @@ def _dies(record: InboundRecord, outcome: Outcome) -> bool:
 
 def carry_over(snapshot: Snapshot, run: Run, outcome: Outcome) -> Effects:
     """What a run was given and did not take goes into runs that follow it, one for each voice."""
-    voices: dict[tuple[object, ...], list[Inbound]] = {}
+    voices: dict[tuple[object, ...], list[InboundRecord]] = {}
     for record in snapshot.pending:
         if record.run_id == run.id:
             one = record.inbound
-            voices.setdefault((one.provenance.kind, one.principal, one.reply_to), []).append(one)
+            voices.setdefault((one.provenance.kind, one.principal, one.reply_to), []).append(record)
     effects: list[QueueRun | MoveInput] = []
-    for number, inputs in enumerate(voices.values()):
+    for number, records in enumerate(voices.values()):
         run_id = derived_id("after", run.id, str(number))
-        request = _following(snapshot, run, inputs, outcome)
-        effects.append(QueueRun(run=new_run(run_id, inputs[0], request, outcome.at)))
-        effects += [MoveInput(inbound_id=one.id, run_id=run_id, mode=InputMode.OPEN) for one in inputs]
+        request = _following(snapshot, run, records, outcome)
+        effects.append(QueueRun(run=new_run(run_id, records[0].inbound, request, outcome.at)))
+        effects += [
+            MoveInput(inbound_id=one.inbound.id, run_id=run_id, mode=InputMode.OPEN) for one in records
+        ]
     return tuple(effects)
 
 
-def _following(snapshot: Snapshot, run: Run, inputs: Sequence[Inbound], outcome: Outcome) -> Request:
+def _following(snapshot: Snapshot, run: Run, records: Sequence[InboundRecord], outcome: Outcome) -> Request:
     """A task goes on with what its requester said of it, whatever a child said before that. A turn that yielded goes on
     with what its last child said to it, if no other will be heard of."""
-    first = inputs[0]
-    if outcome.succeeded and not outcome.yielded and any(map(steers, inputs)):
+    first = records[0].inbound
+    if outcome.succeeded and not outcome.yielded and any(steers(one.inbound) for one in records):
         return continuation(run)
     reported = first.provenance.kind is ProvenanceKind.SUBAGENT
     if outcome.yielded and reported and all(child.batch != run.id for child in snapshot.children):
         return continuation(run)
+    wishes = run.request if _asked_alike(records[0]) else Request()
     return Request(
         lane=run.request.lane,
         reply_to=first.reply_to,
         requester=run.request.requester,
-        # A person's message joins only a run that was asked for as it is.
-        instructions=run.request.instructions if by_person(first) else None,
+        longest_ms=wishes.longest_ms,
+        model=wishes.model,
+        thinking=wishes.thinking,
+        instructions=wishes.instructions,
     )
+
+
+def _asked_alike(record: InboundRecord) -> bool:
+    """Whether a message was sent with the wishes of its run: a person's joins only one that was asked for as it is."""
+    return by_person(record.inbound) or record.mode is InputMode.OPEN
 
 
 def steers(inbound: Inbound) -> bool:

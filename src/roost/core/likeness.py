@@ -6,6 +6,7 @@ from collections import Counter
 from itertools import pairwise
 
 _PUNCTUATION = ".,;:!?…*`()[]|&\\/"
+_ENDS_A_SENTENCE = ".,:"
 _SMALL_WORDS = """
 a an the this that these those it its is isn't are aren't was wasn't were be been has hasn't have had do does doesn't did
 didn't can cannot can't could couldn't may might must mustn't shall should shouldn't will won't would wouldn't need needs
@@ -27,16 +28,34 @@ _STANDS_FOR_ONE = frozenset(_PLACEHOLDERS.split())
 
 _WORDS = re.compile("[A-Z]?[a-z]+|[A-Z]+")
 _LONGEST_WORD, _SHORTEST_WORDS = 18, 3
+# No name has a digit among its small letters: `$up3rsecret` is a password.
+_NAME = r"[A-Z_][A-Z0-9_]*|_*[A-Za-z]+[0-9]{0,2}(?:_+(?:[A-Za-z]+[0-9]{0,2}|[0-9]{1,2}))*|[0-9]"
+# One that brings its own value, as `${NAME:-value}` does, is none; what `${NAME:?words}` would say is no value.
+_BRACED = r"\{\{[^{}]*\}\}|\{[^{}=?-]*(?::?\?[^{}]*\}?|(?::?[-=])?\})"
+_REFERENCE = re.compile(rf"\$(?:{_NAME}|{_BRACED}|\(.*\))", re.DOTALL)
+_CAPITAL_REFERENCE = re.compile(rf"\$(?:[A-Z_][A-Z0-9_]*|{_BRACED}|\(.*\))", re.DOTALL)
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 def looks_like_a_value(text: str) -> bool:
     """Whether what stands behind a name is its value, whatever that is: no word with which a sentence goes on, as in
-    `--token is required`, and no placeholder such as `API_KEY`."""
+    `--token is required`, no placeholder such as `API_KEY`, and no `$API_KEY`, which stands for one."""
+    if is_reference(text.rstrip(_ENDS_A_SENTENCE)):
+        return False
     bare = text.strip(_PUNCTUATION)
     if not bare or bare.lower() in _GOES_ON:
         return False
     return not (bare.isupper() and re.split("[_-]", bare)[-1] in _STANDS_FOR_ONE)
+
+
+def is_reference(text: str) -> bool:
+    """Whether a text is a `$NAME`, a `${NAME}` or a `$(command)` and nothing else."""
+    return _REFERENCE.fullmatch(text) is not None
+
+
+def is_reference_in_address(text: str) -> bool:
+    """The same of a password in a URL, where a name without capitals is as likely the password."""
+    return _CAPITAL_REFERENCE.fullmatch(text) is not None
 
 
 def looks_opaque(text: str) -> bool:

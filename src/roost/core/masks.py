@@ -24,7 +24,9 @@ _NAMES_A_SECRET = re.compile(
     re.IGNORECASE,
 )
 _NAME_CHARS = 80
-_SHORTENED = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z0-9_+/=.:~-]{6})…([A-Za-z0-9_+/=.:~-]{4})(?![A-Za-z0-9_])")
+_SHORTENED = re.compile(
+    r"(?<![A-Za-z0-9_])([A-Za-z0-9_+/=.:~$-]{6})…([A-Za-z0-9_+/=.:~-]{4})(?![A-Za-z0-9_])"
+)
 _WORDS = re.compile(r"[\W_]*(?:[A-Z]?[a-z]+|[A-Z]+)[\W_]*")
 
 

@@ -8,7 +8,7 @@ from roost.core import queueing, sysevents
 from roost.core.addresses import Address
 from roost.core.arrivals import Arrival, Opening
 from roost.core.effects import Effects
-from roost.core.facts import classify, session_owner
+from roost.core.facts import classify
 from roost.core.firings import Firing, FiringState, PutFiring, settled
 from roost.core.heartbeats import Beat, beat_text, rests
 from roost.core.inbound import Inbound, Source
@@ -28,6 +28,7 @@ from roost.core.jobs import (
 from roost.core.keys import SessionKey
 from roost.core.messages import Provenance, ProvenanceKind, Text
 from roost.core.notices import derived_id
+from roost.core.ownership import Ownership
 from roost.core.resets import Reset
 from roost.core.runs import Lane, Request
 from roost.core.schedules import Zones, next_due
@@ -47,7 +48,7 @@ class Moment:
 
     now: int
     zones: Zones
-    main_name: str
+    ownership: Ownership
     session_id: str
     trace: str
     beat: Beat | None = None
@@ -170,8 +171,8 @@ def _arrival(occasion: Occasion, moment: Moment, firing: Firing) -> Arrival:
         run_id=derived_id("run", firing.id),
         opening=Opening(
             session_id=moment.session_id,
-            owner=session_owner(key, moment.main_name, creator=job.owner, parent_owner=job.owner),
-            facts=facts_of_job(key, moment.main_name),
+            owner=moment.ownership.named(key, job.owner, job.owner),
+            facts=facts_of_job(key, moment.ownership.main_name),
         ),
         zone=UTC,
         reset=reset,

@@ -13,6 +13,7 @@ from roost.core.envelopes import Envelope
 from roost.core.errors import InvalidInput
 from roost.core.identities import Identity, Links, linked_name
 from roost.core.keys import KeyKind, SessionKey
+from roost.core.ownership import Ownership
 from roost.core.principals import Principal, PrincipalKind
 from roost.core.scopes import DmScope, SessionScope, main_key
 from roost.core.sessions import Facts, Session
@@ -24,7 +25,8 @@ BOUND = "the binding of its thread"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutingRules:
-    """The part of the configuration that decides where messages go."""
+    """The part of the configuration that decides where messages go, and whose that is. `owners` are the entries by which the
+    gateway's owner writes."""
 
     default_agent: str = "main"
     main_name: str = "main"
@@ -34,6 +36,11 @@ class RoutingRules:
     bindings: tuple[Binding, ...] = ()
     traits: Traits = KNOWN_CHANNELS
     threads: ThreadPolicy = field(default_factory=ThreadPolicy)
+    owners: tuple[str, ...] = ()
+
+    @property
+    def ownership(self) -> Ownership:
+        return Ownership(main_name=self.main_name, owners=self.owners, links=self.links, traits=self.traits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -115,7 +115,7 @@ class Hooks:
             run_id=self._new_id(),
             opening=Opening(
                 session_id=self._new_id(),
-                owner=OWNER,
+                owner=rules.routing.ownership.named(order.key, OWNER, OWNER),
                 facts=Facts(kind=classify(order.key, main_name), channel=CHANNEL, rule=RULE),
             ),
             zone=UTC,

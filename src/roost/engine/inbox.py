@@ -12,7 +12,7 @@ from roost.core.arrivals import Arrival, Opening, Overtaken
 from roost.core.commandaccess import Ignored
 from roost.core.effects import Effects
 from roost.core.envelopes import Envelope, labels_of, origin_of, reply_address
-from roost.core.facts import facts_of, session_owner
+from roost.core.facts import facts_of
 from roost.core.inbound import Inbound, Source
 from roost.core.keys import SessionKey
 from roost.core.ledger import Denial
@@ -97,8 +97,7 @@ class Inbox:
         found = await reach(self._store, Operation.SEND, caller, said.key, self._clock.now())
         if found is None:
             await self._census.make_room()
-        main_name = rules.routing.main_name
-        owner = found.owner if found else session_owner(said.key, main_name, creator=said.principal)
+        owner = found.owner if found else rules.routing.ownership.named(said.key, said.principal)
         arrival = self._addressed(said, owner, rules)
         if said.commands is Commands.WORDS or said.relayed:
             return await self._accept(arrival)
@@ -179,9 +178,7 @@ class Inbox:
             opening=Opening(
                 session_id=self._new_id(),
                 # A child is met in a bound thread only, where it is there already.
-                owner=session_owner(
-                    route.key, rules.routing.main_name, creator=admitted.principal, parent_owner=OWNER
-                ),
+                owner=rules.routing.ownership.met(route.key, admitted.principal, OWNER),
                 facts=facts_of(route, envelope, rules.routing.main_name),
                 origin=origin_of(envelope),
                 labels=labels_of(envelope),

@@ -11,7 +11,7 @@ from roost.core.deliveries import Delivery, DeliveryState
 from roost.core.effects import Effects
 from roost.core.envelopes import answer_to, origin_of
 from roost.core.errors import Conflict, InvalidInput, Undelivered
-from roost.core.facts import facts_of, session_owner
+from roost.core.facts import facts_of
 from roost.core.keys import SessionKey
 from roost.core.ledger import Denial
 from roost.core.letters import Letter, Unsendable
@@ -134,12 +134,11 @@ class Letters:
         bound = rules.routing.threads.living(found, self._clock.now())
         known = bound.key if bound else await self._known(to)
         route = await routed(self._store, envelope, who.principal, rules.routing, known)
-        main_name = rules.routing.main_name
         opening = Opening(
             session_id=self._new_id(),
             # A child is known already: it is opened by its parent only.
-            owner=session_owner(route.key, main_name, creator=who.principal, parent_owner=who.principal),
-            facts=facts_of(route, envelope, main_name),
+            owner=rules.routing.ownership.met(route.key, who.principal, who.principal),
+            facts=facts_of(route, envelope, rules.routing.main_name),
             origin=origin_of(envelope),
         )
         return Held(key=route.key, opening=opening)

@@ -17,7 +17,6 @@ from roost.core.effects import (
 )
 from roost.core.entries import EntryDraft
 from roost.core.errors import Conflict, InvalidInput
-from roost.core.facts import session_owner
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.labels import namesakes, refuse_namer, refuse_taken
 from roost.core.messages import AssistantMessage, ProvenanceKind, Text
@@ -299,8 +298,7 @@ class Operations:
 
     def _owner(self, found: Session | None, caller: PersonCaller, key: SessionKey) -> Principal:
         """Whose a session is, or would be. Nobody but its parent opens a child."""
-        main_name = self._book.current.routing.main_name
-        return found.owner if found else session_owner(key, main_name, creator=caller.principal)
+        return found.owner if found else self._book.current.routing.ownership.named(key, caller.principal)
 
     def _opened(
         self,

@@ -6,7 +6,6 @@ from datetime import UTC
 from roost.core import sysevents
 from roost.core.arrivals import Arrival, Opening
 from roost.core.effects import Effects
-from roost.core.facts import session_owner
 from roost.core.inbound import Inbound, Source
 from roost.core.jobs import SystemEvent, Wake
 from roost.core.keys import SessionKey
@@ -44,7 +43,7 @@ class SystemEvents:
 
     async def tell(self, key: SessionKey, event: SystemEvent, by: Principal, came: From = SAID) -> Accepted:
         """Keep an event for the next turn of a session; looked at at once if it says so."""
-        main_name = self._book.current.routing.main_name
+        ownership = self._book.current.routing.ownership
         arrival = Arrival(
             inbound=Inbound(
                 id=self._new_id(),
@@ -59,8 +58,8 @@ class SystemEvents:
             run_id=self._new_id(),
             opening=Opening(
                 session_id=self._new_id(),
-                owner=session_owner(key, main_name, creator=by, parent_owner=by),
-                facts=facts_of_job(key, main_name),
+                owner=ownership.named(key, by, by),
+                facts=facts_of_job(key, ownership.main_name),
             ),
             zone=UTC,
         )
@@ -69,6 +68,6 @@ class SystemEvents:
             return sysevents.wait(snapshot, arrival)
 
         accepted = await self._store.accept_inbound(arrival.inbound, decide)
-        if event.wake is Wake.NOW and not accepted.duplicate and key.is_main(main_name):
+        if event.wake is Wake.NOW and not accepted.duplicate and key.is_main(ownership.main_name):
             await self._timers.wake(key.agent)
         return accepted

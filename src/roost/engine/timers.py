@@ -60,14 +60,14 @@ class Timers:
         moment = Moment(
             now=self._clock.now(),
             zones=zones_of(rules.zone),
-            main_name=rules.routing.main_name,
+            ownership=rules.routing.ownership,
             session_id=self._new_id(),
             trace=self._new_id(),
             beat=rules.house.timers.beat(job.plan.agent),
             met=rules.met_at,
             by_hand=by_hand,
         )
-        where = venue(job, moment.main_name)
+        where = venue(job, rules.routing.main_name)
         after = await self._store.fire_job(lease, job, where, partial(occasions.fire, moment=moment))
         work = job.plan.work
         if after is not None and isinstance(work, SystemEvent) and work.wake is Wake.NOW:

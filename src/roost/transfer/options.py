@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from roost.core.channeltraits import KNOWN_CHANNELS, Traits
 from roost.core.identities import Links
 from roost.core.keys import SessionKey
+from roost.core.ownership import Ownership
 from roost.transfer.index import key_named
 from roost.transfer.lines import Limits
 
@@ -18,9 +19,14 @@ class ImportOptions:
     agent: str | None = None
     agents: frozenset[str] | None = None
     main_name: str = "main"
+    owners: tuple[str, ...] = ()
     links: Links = ()
     traits: Traits = KNOWN_CHANNELS
     limits: Limits = field(default_factory=Limits)
+
+    @property
+    def ownership(self) -> Ownership:
+        return Ownership(main_name=self.main_name, owners=self.owners, links=self.links, traits=self.traits)
 
     def key(self, agent: str, name: str, provider: str | None = None) -> SessionKey:
         """The key that an agent's index calls by this name."""

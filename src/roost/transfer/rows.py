@@ -4,19 +4,17 @@ configured, never from the import."""
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from roost.core.facts import chat_type, classify, session_owner
-from roost.core.identities import Identity, person_of
+from roost.core.facts import chat_type, classify
 from roost.core.imports import ImportedGeneration
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.messages import AssistantMessage, Usage
-from roost.core.principals import OWNER, Principal, PrincipalKind
+from roost.core.principals import OWNER, Principal
 from roost.core.sessions import Counters, Facts, Lineage, Session, Times
 from roost.transfer.index import IndexEntry, IndexTimes
 from roost.transfer.options import ImportOptions
 
 RULE = "an import"
 _CHATS = frozenset({KeyKind.DIRECT, KeyKind.SLASH, KeyKind.GROUP, KeyKind.CHANNEL})
-_PEOPLE = frozenset({KeyKind.DIRECT, KeyKind.SLASH})
 _UNKNOWN = IndexEntry(name="")
 
 
@@ -31,15 +29,7 @@ class Place:
 
 def owner_of(key: SessionKey, options: ImportOptions, parent_owner: Principal | None = None) -> Principal:
     """Whose an imported conversation is. What its key leaves open is the gateway owner's."""
-    creator = _peer(key, options) if key.kind in _PEOPLE else OWNER
-    return session_owner(key, options.main_name, creator=creator, parent_owner=parent_owner or OWNER)
-
-
-def _peer(key: SessionKey, options: ImportOptions) -> Principal:
-    if key.channel is not None:
-        return person_of(Identity(channel=key.channel, id=key.name), options.links, options.traits)
-    linked = any(link.canonical == key.name for link in options.links)
-    return Principal(PrincipalKind.PERSON, key.name) if linked else OWNER
+    return options.ownership.named(key, OWNER, parent_owner or OWNER)
 
 
 def facts_of(key: SessionKey, main_name: str) -> Facts:

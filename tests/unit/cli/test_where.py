@@ -1,5 +1,6 @@
 """Which gateway a command speaks to."""
 
+import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -260,3 +261,30 @@ async def test_clear_text_beyond_this_machine_needs_the_flag_by_name() -> None:
     with pytest.raises(InvalidInput, match="dangerously-allow-clear-text"):
         async with gateway(Where(url="ws://192.0.2.1:18789", token="t")):
             pass
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "import openclaw x",
+        "sessions import x",
+        "sessions unbundle x",
+        "erase telegram:1 --yes",
+        "repair",
+        "db migrate",
+        "db backup",
+        "db restore x",
+        "db copy --to x.db",
+        "config set session.dmScope per-peer",
+    ],
+)
+def test_an_agents_shell_writes_nothing_past_the_gateway(
+    home: Path, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = sorted(home.rglob("*"))
+    monkeypatch.setenv("ROOST_SHELL", "exec")
+    assert main([*command.split(), "--json"]) == 1
+    told = json.loads(capsys.readouterr().err)["error"]
+    assert told["code"] == "forbidden"
+    assert "ask the person" in told["hint"]
+    assert sorted(home.rglob("*")) == before

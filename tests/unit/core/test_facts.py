@@ -1,28 +1,25 @@
-"""What a session is: its kind, its chat, its owner."""
+"""What a session is: its kind and its chat."""
 
 import pytest
 
 from roost.core.addresses import ChatType
 from roost.core.envelopes import Conversation, Envelope, Sender
-from roost.core.errors import InvalidInput
 from roost.core.facts import (
     ConversationType,
     chat_type,
     classify,
     conversation_type,
     facts_of,
-    session_owner,
     takes_part,
 )
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind
-from roost.core.principals import OWNER, node, person
+from roost.core.principals import OWNER, person
 from roost.core.routing import RoutingRules, route
 from roost.core.sessions import Facts, SessionKind
 from tests import samples
 
 ANN = person("telegram", "123")
-EVE = person("telegram", "666")
 
 
 @pytest.mark.parametrize(
@@ -121,37 +118,6 @@ def test_facts_are_those_of_the_message_not_of_the_key() -> None:
         thread="42",
         rule="the default agent and a group chat",
     )
-
-
-@pytest.mark.requirement("F5")
-@pytest.mark.parametrize(
-    ("text", "owner"),
-    [
-        ("agent:main:main", OWNER),
-        ("agent:main:main:thread:5", OWNER),
-        ("agent:main:main:heartbeat", OWNER),
-        ("global", OWNER),
-        ("agent:main:telegram:group:1", OWNER),
-        ("agent:main:slack:channel:1:thread:2", OWNER),
-        ("agent:main:telegram:direct:123", ANN),
-        ("agent:main:direct:ann", ANN),
-        ("agent:main:cron:daily", ANN),
-        ("agent:main:hook:1", ANN),
-        ("agent:main:node-1", node("1")),
-        ("agent:main:notes", ANN),
-    ],
-)
-def test_a_session_belongs_to_the_gateways_owner_or_to_who_made_it(text: str, owner: object) -> None:
-    assert session_owner(SessionKey.parse(text), "main", creator=ANN, parent_owner=EVE) == owner
-
-
-@pytest.mark.requirement("F5")
-@pytest.mark.parametrize("text", ["agent:main:subagent:1", "agent:main:acp:1"])
-def test_a_child_belongs_to_whom_its_parent_belongs(text: str) -> None:
-    child = SessionKey.parse(text)
-    assert session_owner(child, "main", creator=EVE, parent_owner=ANN) == ANN
-    with pytest.raises(InvalidInput):
-        session_owner(child, "main", creator=EVE)
 
 
 def test_a_person_takes_part_in_a_group_in_which_he_spoke() -> None:

@@ -10,7 +10,7 @@ from roost.core.inputs import entries_of
 from roost.core.messages import ProvenanceKind
 from roost.core.principals import OWNER
 from roost.core.queueing import INTERRUPTED
-from roost.core.runs import Outcome, Request, Run, RunKind, RunState, StopRequest
+from roost.core.runs import Lane, Outcome, Request, Run, RunKind, RunState, StopRequest
 from roost.core.toolnames import SUBAGENTS
 from tests import samples
 from tests.samples import CHAT, MAIN, NOON, inbound, pending
@@ -38,10 +38,20 @@ def test_what_a_run_did_not_take_is_the_next_run() -> None:
 def test_a_persons_words_that_a_run_did_not_take_are_answered_as_that_run_was_told_to() -> None:
     person = pending(inbound("m1"), "r1", InputMode.STEER)
     child = pending(inbound("m2", kind=ProvenanceKind.SUBAGENT, reply_to=None), "r1", InputMode.STEER)
-    run = samples.run(request=Request(reply_to=CHAT, instructions="In rhyme."))
-    effects = carry_over(replace(BUSY, pending=(person, child)), run, DONE_LATER)
-    told = [one.run.request.instructions for one in effects if isinstance(one, QueueRun)]
-    assert told == ["In rhyme.", None]
+    told = Request(
+        reply_to=CHAT, instructions="In rhyme.", model="scripted/two", thinking="high", longest_ms=9_000
+    )
+    effects = carry_over(replace(BUSY, pending=(person, child)), samples.run(request=told), DONE_LATER)
+    assert [one.run.request for one in effects if isinstance(one, QueueRun)] == [told, Request()]
+
+
+def test_what_opened_a_run_that_was_interrupted_is_answered_as_it_was_sent() -> None:
+    """The model of a hook's message, which nobody but the hook asked for."""
+    hooked = pending(inbound("m1", kind=ProvenanceKind.HOOK), "r1", InputMode.OPEN)
+    asked = Request(reply_to=CHAT, lane=Lane.CRON, model="scripted/two", longest_ms=9_000)
+    outcome = Outcome(state=RunState.INTERRUPTED, at=LATER)
+    effects = hand_over(replace(BUSY, pending=(hooked,)), samples.run(request=asked), outcome)
+    assert [one.run.request for one in effects if isinstance(one, QueueRun)] == [asked]
 
 
 def test_what_is_left_of_several_voices_is_answered_separately() -> None:

@@ -2,7 +2,14 @@
 
 import pytest
 
-from roost.core.likeness import looks_like_a_value, looks_mixed, looks_opaque, looks_random
+from roost.core.likeness import (
+    is_reference,
+    is_reference_in_address,
+    looks_like_a_value,
+    looks_mixed,
+    looks_opaque,
+    looks_random,
+)
 from tests.credentials import hexadecimal, mixed
 
 
@@ -18,6 +25,52 @@ def test_what_a_name_is_set_to_is_a_value_whatever_it_looks_like(text: str) -> N
 )
 def test_a_word_of_a_sentence_and_a_placeholder_are_no_values(text: str) -> None:
     assert not looks_like_a_value(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "$TOKEN",
+        "$K8S_TOKEN",
+        "$_",
+        "${TOKEN}",
+        "${TOKEN:-}",
+        "${TOKEN:?say which}",
+        "${{ secrets.X }}",
+        "$(cat x)",
+    ],
+)
+def test_a_variable_and_what_a_command_says_stand_for_a_value(text: str) -> None:
+    assert is_reference(text)
+    assert is_reference_in_address(text)
+    assert not looks_like_a_value(f"{text}.")
+
+
+@pytest.mark.parametrize("text", ["$token", "$db_password_2", "$apiKey", "$1"])
+def test_a_name_in_small_letters_stands_for_a_value_except_in_an_address(text: str) -> None:
+    assert is_reference(text)
+    assert not is_reference_in_address(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "$up3rsecret",
+        "$ecret!",
+        "$A$B",
+        "$A-b",
+        "a$B",
+        "$",
+        "${A:-hunter}",
+        "${A}b",
+        "$(cat x)b",
+        "$2b$12$abc",
+        "TOKEN",
+    ],
+)
+def test_what_only_begins_as_a_variable_is_a_value(text: str) -> None:
+    assert not is_reference(text)
+    assert not is_reference_in_address(text)
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ def test_ordinary_text_holds_no_mask(text: str) -> None:
 
 def test_masks_come_in_the_order_of_the_text() -> None:
     assert masks("a: sk-abc…wxyz\nPASSWORD=***\n") == ("sk-abc…wxyz", "=***")
+    assert masks("https://ann:$abcd1…wxyz@host") == ("$abcd1…wxyz",)
     assert masks("--token abcdef…wxyz and sk-abc…wxyz") == ("abcdef…wxyz", "sk-abc…wxyz")
 
 

@@ -9,7 +9,7 @@ from roost.core.effects import AppendEntries
 from roost.core.messages import Provenance, ProvenanceKind, UserMessage, text_of
 from roost.core.principals import OWNER, person
 from roost.core.runs import Run
-from roost.core.undelivered import told_of_failure
+from roost.core.undelivered import is_lost, told_of_failure
 from roost.testing import builders
 from tests import samples
 from tests.samples import CHILD, MAIN, NOON
@@ -21,7 +21,7 @@ FAILED = replace(SENDING, state=DeliveryState.FAILED, error="expired: no 12 is d
 
 
 def told(failed: Delivery, said_by: Run | None) -> UserMessage:
-    (effect,) = told_of_failure(SENDING, failed, said_by, OWNER, NOON)
+    (effect,) = told_of_failure(failed, (failed,), said_by, OWNER, NOON)
     assert isinstance(effect, AppendEntries)
     (draft,) = effect.drafts
     assert effect.key == MAIN
@@ -58,11 +58,21 @@ def test_what_the_channel_said_of_it_stays_with_the_delivery() -> None:
 
 
 @pytest.mark.parametrize("kind", [one for one in DeliveryKind if one is not DeliveryKind.ANNOUNCE])
-def test_of_other_messages_nobody_is_told_so(kind: DeliveryKind) -> None:
-    assert told_of_failure(replace(SENDING, kind=kind), replace(FAILED, kind=kind), None, OWNER, NOON) == ()
+def test_other_messages_are_no_announcements(kind: DeliveryKind) -> None:
+    assert not is_lost(replace(SENDING, kind=kind), replace(FAILED, kind=kind))
 
 
 @pytest.mark.parametrize("state", [one for one in DeliveryState if one is not DeliveryState.FAILED])
-def test_what_was_not_given_up_or_was_before_is_not_told(state: DeliveryState) -> None:
-    assert told_of_failure(SENDING, replace(FAILED, state=state), None, OWNER, NOON) == ()
-    assert told_of_failure(FAILED, FAILED, None, OWNER, NOON) == ()
+def test_what_was_not_given_up_or_was_before_is_not_lost(state: DeliveryState) -> None:
+    assert is_lost(SENDING, FAILED)
+    assert not is_lost(SENDING, replace(FAILED, state=state))
+    assert not is_lost(FAILED, FAILED)
+
+
+def test_of_an_announcement_in_parts_it_is_told_once() -> None:
+    part = replace(FAILED, run_id="c-run")
+    beside = replace(part, id="d-2")
+    assert told_of_failure(part, (part, beside), None, OWNER, NOON) == ()
+    another = (replace(beside, run_id="other"), replace(beside, created_at=NOON + 1), part)
+    assert told_of_failure(part, another, None, OWNER, NOON) != ()
+    assert told_of_failure(FAILED, (replace(FAILED, id="d-2"),), None, OWNER, NOON) != ()

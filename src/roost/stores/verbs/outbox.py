@@ -22,7 +22,7 @@ from roost.core.ledger import Denial
 from roost.core.queries import refuse_limit
 from roost.core.runs import Claim
 from roost.core.sendpolicy import Judge, Verdict, anything
-from roost.core.undelivered import told_of_failure
+from roost.core.undelivered import is_lost, told_of_failure
 from roost.core.visibility import EVERYTHING, VisibleScope
 from roost.stores.applying import apply
 from roost.stores.unit import Unit
@@ -180,10 +180,12 @@ async def _dismiss(unit: Unit, delivery: Delivery, verdict: Verdict) -> None:
 
 async def _write_down(unit: Unit, was: Delivery, now: Delivery) -> Delivery:
     written = await _put(unit, now)
-    if written.state is DeliveryState.FAILED:
+    if is_lost(was, written):
+        beside = VisibleScope(self_key=written.key)
+        failed = await unit.tables.deliveries(DeliveryState.FAILED, MOST_SENDING, beside)
         said_by = await unit.tables.run(written.run_id) if written.run_id else None
         owner = (await unit.existing(written.key)).owner
-        await apply(unit, told_of_failure(was, written, said_by, owner, unit.now))
+        await apply(unit, told_of_failure(written, failed, said_by, owner, unit.now))
     await unit.waking.delivery_left()
     unit.eased(written.key)
     return written
