@@ -142,6 +142,11 @@ async def reset(key: Key, *, where: Where = HERE) -> int:
 
 
 # Loaded by who asks for them; what imports loads what keeps.
+app.command(
+    "roost.cli.tail:tail",
+    name="tail",
+    help="What was said last, and what is said from now on, until Ctrl-C.",
+)
 app.command("roost.cli.digging:search", name="search", help="Where something was said, newest first.")
 app.command("roost.cli.digging:tree", name="tree", help="A session and all that was spawned below it.")
 app.command(
