@@ -65,7 +65,7 @@ def chat(
         typing.history(where.source().home),
     ):
         # Who serves is told to the owner alone.
-        own = where.url is None and where.token is None
+        own = where.url is None and where.introduction() is None
         alone = prompts.live and own and portal.call(is_alone, client)
         Chat(portal, client, session, watch, prompts).talk(alone)
     return 0
