@@ -89,7 +89,7 @@ async def test_a_cleanup_that_enforces_removes_what_the_policy_only_warns_of(
         await gate.bench.store.change_session(key, lambda snapshot: (opening,))
         house = replace(gate.engine.rules.house, retention=Retention(enforce=False))
         await gate.engine.reload(replace(gate.engine.rules, house=house))
-        for unable in ({"agent": "main"}, {"activeKey": "main"}, {"fixDmScope": True}):
+        for unable in ({"agent": "main"}, {"fixDmScope": True}):
             with pytest.raises(Refused, match="not supported"):
                 await client.call("sessions.cleanup", unable)
         for enforce, mode, pruned, left in ((False, "warn", 0, 1), (True, "enforce", 1, 0)):
@@ -97,3 +97,31 @@ async def test_a_cleanup_that_enforces_removes_what_the_policy_only_warns_of(
             cleaned = await client.call("sessions.cleanup", asked)
             (store,) = cleaned["stores"]
             assert (cleaned["mode"], store["pruned"], store["appliedCount"]) == (mode, pruned, left)
+
+
+@pytest.mark.requirement("P22")
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+async def test_a_session_that_is_named_as_active_is_not_cleaned_away(kind: str, tmp_path: Path) -> None:
+    async with gates(kind, tmp_path) as gate, gate.client() as client:
+
+        async def begun_long_ago(name: str, session_id: str) -> None:
+            key = SessionKey.parse(f"agent:main:hook:{name}")
+            old = builders.session(key, at=gate.bench.clock.now() - 60 * DAY_MS)
+            opening = builders.opening(old, session_id)
+            await gate.bench.store.change_session(key, lambda snapshot: (opening,))
+
+        await begun_long_ago("old", "0190aaaa-0000-7000-8000-000000000001")
+        await begun_long_ago("active", "0190aaaa-0000-7000-8000-000000000002")
+        active = {"activeKey": "agent:main:hook:active"}
+        with pytest.raises(Refused, match="No session found"):
+            await client.call("roost.cleanup", {"activeKey": "nowhere"})
+        would = await client.call("roost.cleanup", {**active, "dryRun": True})
+        assert (would["removed"], would["stores"][0]["applied"]) == (["agent:main:hook:old"], False)
+        done = await client.call("roost.cleanup", active)
+        assert (done["removed"], done["mode"]) == (["agent:main:hook:old"], "enforce")
+        for found in (would, done):
+            (store,) = found["stores"]
+            counted = [store[name] for name in ("beforeCount", "afterCount", "pruned", "missing")]
+            assert counted == [2, 1, 1, 0]
+        (store,) = (await client.call("sessions.cleanup", active))["stores"]
+        assert store["appliedCount"] == 1

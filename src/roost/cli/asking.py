@@ -62,13 +62,17 @@ async def call(
     limit_ms: Annotated[
         int | None, Parameter(name="--timeout", help="How many milliseconds to wait for the answer.")
     ] = None,
+    expect_final: Annotated[
+        bool,
+        Parameter(help="Wait for the end of what is answered when it is taken on, as agent.", negative=""),
+    ] = False,
     where: Where = HERE,
 ) -> int:
     """Ask the gateway that runs for anything it can; the answer is JSON."""
     asked = read_object(params)
     async with gateway(where) as client:
         try:
-            as_json(await _within(limit_ms, client.call(method, asked)))
+            as_json(await _within(limit_ms, client.call(method, asked, begun=not expect_final)))
         except Refused as error:
             known = client.hello.methods
             if method in known or error.reason is not None:

@@ -65,7 +65,7 @@ def chat(
         typing.history(where.source().home),
     ):
         # Who serves is told to the owner alone.
-        own = where.url is None and where.token is None
+        own = where.url is None and where.introduction() is None
         alone = prompts.live and own and portal.call(is_alone, client)
         Chat(portal, client, session, watch, prompts).talk(alone)
     return 0
@@ -171,7 +171,7 @@ class Chat:
             self._portal.call(self._send, self._conversation, words)
             return
         with _first_interrupt(lambda: self._portal.start_task_soon(self._stop)):
-            self._portal.call(self._wait, lambda: print_turn(self._client, words, self._session, {}))
+            self._portal.call(self._wait, lambda: print_turn(self._client, words, self._session))
 
     def _switch(self, session: str) -> None:
         self._prompts.cut()

@@ -5,6 +5,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from roost.cli.rows import meaning
+from roost.cli.several import key_of
 from roost.cli.show import ago, answer, answer_table, as_json, objects, say
 from roost.cli.where import HERE, Where, anywhere
 from roost.core.errors import InvalidInput
@@ -65,28 +66,62 @@ def _branch(row: JsonObject, depth: int) -> None:
 
 
 async def compact(
-    key: Annotated[str, Parameter(help="Which session.")] = "main", *, where: Where = HERE
+    key: Annotated[str, Parameter(help="Which session.")] = "main",
+    *,
+    max_lines: Annotated[
+        int | None, Parameter(help="Refused: nothing is cut off a transcript, whose older part is condensed.")
+    ] = None,
+    where: Where = HERE,
 ) -> int:
     """Condense a conversation: the next turn goes on from a summary, and the history stays."""
+    if max_lines is not None:
+        raise InvalidInput(
+            "nothing is cut off a transcript",
+            hint="leave --max-lines out, and the older part is condensed for the model",
+        )
     async with anywhere(where) as client:
-        with meaning(key):
-            found = await client.call(COMPACT, {"key": key})
-    answer(where, found, f"{found['key']}: {found['reason']}")
+        found = await client.call(COMPACT, {"key": await key_of(client, key)})
+    answer(where, found, f"{found['key']}: {found.get('reason') or 'condensed'}")
     return 0
 
 
 async def cleanup(
     *,
     dry_run: Annotated[bool, Parameter(help="Only say what would be removed.", negative="")] = False,
+    enforce: Annotated[
+        bool, Parameter(help="Do it also where `session.maintenance.mode` is warn.", negative="")
+    ] = False,
+    active_key: Annotated[
+        str | None, Parameter(help="A session that is neither removed nor archived.")
+    ] = None,
+    fix_missing: Annotated[
+        bool, Parameter(help="Changes nothing: no session is without its transcript.", negative="")
+    ] = False,
+    fix_dm_scope: Annotated[
+        bool, Parameter(help="Refused: what is no longer written to is archived by its key.", negative="")
+    ] = False,
     where: Where = HERE,
 ) -> int:
     """Remove now what retention would remove in its time."""
+    if fix_dm_scope:
+        raise InvalidInput(
+            "a conversation of a person is not removed because `session.dmScope` was changed",
+            hint="`roost sessions archive KEY` puts those away that are no longer written to",
+        )
+    params: dict[str, JsonValue] = {"dryRun": dry_run, "enforce": enforce}
+    if active_key is not None:
+        params["activeKey"] = active_key
     async with anywhere(where) as client:
-        found = await client.call(CLEANUP, {"dryRun": dry_run})
+        with meaning(active_key):
+            found = await client.call(CLEANUP, params)
     if where.json:
         as_json(found)
-    else:
-        show_cleaned(found)
+        return 0
+    if fix_missing:
+        say("no transcript is missing")
+    if found["mode"] == "warn" and not dry_run:
+        say("`session.maintenance.mode` is warn: --dry-run says what would be removed, and --enforce does it")
+    show_cleaned(found)
     return 0
 
 
@@ -96,5 +131,5 @@ def show_cleaned(found: Cleaned) -> None:
         say(f"{'would remove' if would else 'removed'}  {key}")
     for key in found["archived"]:
         say(f"{'would archive' if would else 'archived'}  {key}")
-    if not found["removed"] and not found["archived"]:
+    if not found["removed"] and not found["archived"] and (would or found["mode"] == "enforce"):
         say("no session is old enough")

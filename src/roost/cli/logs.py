@@ -7,8 +7,10 @@ from typing import Annotated
 import anyio
 from cyclopts import Parameter
 
+from roost.cli.following import while_read
 from roost.cli.show import as_json_line, say, say_wrong
 from roost.cli.where import HERE, Where, anywhere
+from roost.client import Client
 from roost.core.jsonvalue import JsonObject
 from roost.protocol.families.status import LOGS
 
@@ -37,11 +39,18 @@ async def logs(
             say_wrong(
                 f"no line of trace {trace} among the last {limit} of {found['file']} (--limit looks further back)"
             )
-        while follow:
-            await anyio.sleep(FOLLOW_S)
-            found = await client.call(LOGS, {"cursor": found["cursor"]})
-            _show(found["lines"], trace, where)
+        if follow:
+            async with while_read():
+                await _follow(client, found["cursor"], trace, where)
     return 0
+
+
+async def _follow(client: Client, cursor: int, trace: str | None, where: Where) -> None:
+    while True:
+        await anyio.sleep(FOLLOW_S)
+        found = await client.call(LOGS, {"cursor": cursor})
+        _show(found["lines"], trace, where)
+        cursor = found["cursor"]
 
 
 def _show(lines: Iterable[str], trace: str | None, where: Where) -> int:

@@ -72,7 +72,7 @@ PARTS = MappingProxyType(
         "send": ("roost.cli.send:send", "A message to a session, or to a place on a channel."),
         "sessions": (
             "roost.cli.sessions:app",
-            "Sessions: list, show, history, search, tree, points, export, import, replay, bundle, unbundle, reset, "
+            "Sessions: list, show, history, tail, search, tree, points, export, import, replay, bundle, unbundle, reset, "
             "compact, archive, delete, cleanup.",
         ),
         "status": ("roost.cli.status:status", "How things stand."),

@@ -4,6 +4,7 @@ import ipaddress
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
+from typing import assert_never
 from urllib.parse import urlsplit
 
 import roost
@@ -23,33 +24,37 @@ _STRANGE = frozenset({"DEVICE_IDENTITY_REQUIRED", "AUTH_TOKEN_MISMATCH", "AUTH_P
 
 
 @asynccontextmanager
-async def running(loaded: Loaded, token: str | None, absence: Absence) -> AsyncIterator[Client]:
+async def running(loaded: Loaded, given: Introduction | None, absence: Absence) -> AsyncIterator[Client]:
     """The one that runs, which there must be."""
     async with AsyncExitStack() as stack:
-        yield await _entered(stack, loaded, token, absence)
+        yield await _entered(stack, loaded, given, absence)
 
 
 @asynccontextmanager
-async def running_or_opened(loaded: Loaded, token: str | None, absence: Absence) -> AsyncIterator[Client]:
+async def running_or_opened(
+    loaded: Loaded, given: Introduction | None, absence: Absence
+) -> AsyncIterator[Client]:
     """The one that runs; where none does, one in this process."""
     async with AsyncExitStack() as stack:
         try:
-            client = await _entered(stack, loaded, token, absence)
+            client = await _entered(stack, loaded, given, absence)
         except Starting:
             raise
         except Unreachable:
-            client = await _opened(stack, loaded, token, absence)
+            client = await _opened(stack, loaded, given, absence)
         yield client
 
 
-async def _opened(stack: AsyncExitStack, loaded: Loaded, token: str | None, absence: Absence) -> Client:
+async def _opened(
+    stack: AsyncExitStack, loaded: Loaded, given: Introduction | None, absence: Absence
+) -> Client:
     """One in this process, unless one has begun since it was looked for."""
     try:
         # Whoever looks something up lets no agent begin to work, and spend.
         return await stack.enter_async_context(roost.open(loaded, on_time=False))
     except LeaseHeld as held:
         try:
-            return await _entered(stack, loaded, token, absence)
+            return await _entered(stack, loaded, given, absence)
         except Starting:
             raise
         except Unreachable:
@@ -57,9 +62,11 @@ async def _opened(stack: AsyncExitStack, loaded: Loaded, token: str | None, abse
             raise held from None
 
 
-async def _entered(stack: AsyncExitStack, loaded: Loaded, token: str | None, absence: Absence) -> Client:
+async def _entered(
+    stack: AsyncExitStack, loaded: Loaded, given: Introduction | None, absence: Absence
+) -> Client:
     """Where the configuration says, or else where a lease says that one is: it may have been given another port."""
-    who = replace(_INTRODUCTION, token=Secret(token)) if token else _owner(loaded)
+    who = given or _owner(loaded)
     configured = _configured(loaded)
     try:
         return await stack.enter_async_context(
@@ -68,7 +75,7 @@ async def _entered(stack: AsyncExitStack, loaded: Loaded, token: str | None, abs
     except Starting:
         raise
     except (Unreachable, Refused) as error:
-        failures: list[RoostError] = [error if token else _strange(error, configured, loaded)]
+        failures: list[RoostError] = [error if given else _strange(error, configured, loaded)]
     for known in await _leased(loaded):
         if known != configured:
             try:
@@ -91,7 +98,7 @@ def _strange(error: RoostError, url: str, loaded: Loaded) -> RoostError:
         wire_code=error.wire_code,
         details=error.details,
         hint="it may be of another ROOST_HOME or configuration: set ROOST_HOME or --config to what it runs with, name it with "
-        "--url and --token, or choose another `gateway.port` here",
+        "--url and --token or --password, or choose another `gateway.port` here",
     )
 
 
@@ -171,8 +178,12 @@ def _owner(loaded: Loaded) -> Introduction:
             file = loaded.sources.home / TOKEN_FILE
             text = file.read_text(encoding="utf-8").strip() if file.exists() else ""
             return replace(who, token=Secret(text) if text else None)
-        case _:
+        case AuthMode.TRUSTED_PROXY:
+            return replace(who, token=auth.token, password=auth.password)
+        case AuthMode.NONE:
             return who
+        case mode:
+            assert_never(mode)
 
 
 def _url(scheme: str, host: str, port: int) -> str:

@@ -30,11 +30,16 @@ class Place:
     ] = None
     thread: Annotated[str | None, Parameter(help="The thread at that place.")] = None
 
-    def letter(self, message: str, name: str) -> JsonObject:
+    def address(self) -> JsonObject:
+        """What of it was named."""
         channel, _, account = (self.channel or "").partition("/")
         given = {"to": self.to, "channel": channel, "accountId": account, "threadId": self.thread}
-        named = {one: value for one, value in given.items() if value}
-        return {**named, "message": message, "idempotencyKey": name}
+        return {one: value for one, value in given.items() if value}
+
+    def refuse_nowhere(self) -> None:
+        """A channel or thread says nothing by itself."""
+        if self.to is None and self.address():
+            raise InvalidInput("a channel without a place", hint="give --to")
 
 
 NOWHERE = Place()
@@ -58,9 +63,8 @@ async def send(
     if place.to is not None:
         if session is not None or deliver:
             raise InvalidInput("a message goes to a session or to a place", hint="leave one of them out")
-        return await _post(where, place.letter(message, name))
-    if place != NOWHERE:
-        raise InvalidInput("a channel without a place", hint="give --to")
+        return await _post(where, {**place.address(), "message": message, "idempotencyKey": name})
+    place.refuse_nowhere()
     params: JsonObject = {
         "sessionKey": session or "main",
         "message": message,

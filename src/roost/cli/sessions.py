@@ -1,13 +1,14 @@
 """`roost sessions`: the conversations there are, and what was said in them."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from cyclopts import App, Parameter
 
 from roost.cli.rows import meaning, message_line, sessions_table, unknown
 from roost.cli.show import answer, as_json, facts, say, told
 from roost.cli.where import HERE, Where, anywhere, now_of
+from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.families.changes import RESET
 from roost.protocol.families.chat import HISTORY
@@ -29,29 +30,34 @@ async def list_sessions(
     *,
     active: Annotated[int | None, Parameter(help="Only those of the last so many minutes.")] = None,
     agent: Annotated[str | None, Parameter(help="Only those of this agent.")] = None,
+    all_agents: Annotated[bool, Parameter(help="Those of every agent, as without it.", negative="")] = False,
     search: Annotated[str | None, Parameter(help="Only those with this in key, names or title.")] = None,
     archived: Annotated[bool, Parameter(help="The archived ones instead.", negative="")] = False,
     limit: Annotated[
-        int | None, Parameter(help="At most so many. Without it 50, and with --json all.")
+        int | Literal["all"] | None,
+        Parameter(help="At most so many, or all. Without it 50, and with --json all."),
     ] = None,
     where: Where = HERE,
 ) -> int:
     """The newest first."""
+    if agent is not None and all_agents:
+        raise InvalidInput("one agent, or all of them", hint="leave --agent or --all-agents out")
+    most = ("all" if where.json else SHOWN) if limit is None else limit
     given: dict[str, JsonValue] = {"activeMinutes": active, "agentId": agent, "search": search}
     params: dict[str, JsonValue] = {name: value for name, value in given.items() if value is not None}
-    asked = {**params, "archived": archived, "limit": limit or SHOWN, "includeDerivedTitles": True}
+    asked = {**params, "archived": archived, "includeDerivedTitles": True}
     async with anywhere(where) as client:
 
         async def ask(params: Mapping[str, JsonValue]) -> Listed:
             return await client.call(LIST, params)
 
-        found = await (every(ask, asked) if where.json and limit is None else ask(asked))
+        found = await (every(ask, asked) if most == "all" else ask({**asked, "limit": most}))
     if where.json:
-        as_json(found)
+        as_json({**found, "activeMinutes": active})
     elif found["sessions"]:
         sessions_table(found["sessions"], found["ts"])
         if found["hasMore"]:
-            say(f"… and more: --limit {2 * (limit or SHOWN)}")
+            say(f"… and more: --limit {2 * len(found['sessions'])}, or all")
     elif params or archived:
         say("no session fits")
     else:
@@ -142,6 +148,11 @@ async def reset(key: Key, *, where: Where = HERE) -> int:
 
 
 # Loaded by who asks for them; what imports loads what keeps.
+app.command(
+    "roost.cli.tail:tail",
+    name="tail",
+    help="What was said last, and what is said from now on, until Ctrl-C.",
+)
 app.command("roost.cli.digging:search", name="search", help="Where something was said, newest first.")
 app.command("roost.cli.digging:tree", name="tree", help="A session and all that was spawned below it.")
 app.command(

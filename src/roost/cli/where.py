@@ -28,12 +28,24 @@ class Where(Local):
     token: Annotated[
         str | None, Parameter(help="Its token; the variable ROOST_GATEWAY_TOKEN is seen by nobody else.")
     ] = None
+    password: Annotated[
+        str | None,
+        Parameter(help="Its password; the variable ROOST_GATEWAY_PASSWORD is seen by nobody else."),
+    ] = None
     tls_fingerprint: Annotated[
         str | None, Parameter(help="The certificate it must have, whoever signed it: sha256:….")
     ] = None
     dangerously_allow_clear_text: Annotated[
         bool, Parameter(help="Speak to it over ws:// although others can listen in.", negative="")
     ] = False
+
+    def introduction(self) -> Introduction | None:
+        """With the credential that was given; None without one."""
+        if not self.token and not self.password:
+            return None
+        return _introduction(
+            Secret(self.token) if self.token else None, Secret(self.password) if self.password else None
+        )
 
 
 HERE = Where()
@@ -46,7 +58,7 @@ def gateway(where: Where) -> AbstractAsyncContextManager[Client]:
         return _elsewhere(where.url, where, absence)
     from roost.cli.own import running  # noqa: PLC0415 — see above
 
-    return running(where.loaded(), where.token, absence)
+    return running(where.loaded(), where.introduction(), absence)
 
 
 def anywhere(where: Where, absence: Absence | None = None) -> AbstractAsyncContextManager[Client]:
@@ -56,7 +68,7 @@ def anywhere(where: Where, absence: Absence | None = None) -> AbstractAsyncConte
         return _elsewhere(where.url, where, absence)
     from roost.cli.own import running_or_opened  # noqa: PLC0415 — see above
 
-    return running_or_opened(where.loaded(), where.token, absence)
+    return running_or_opened(where.loaded(), where.introduction(), absence)
 
 
 async def now_of(client: Client) -> int:
@@ -68,14 +80,22 @@ async def now_of(client: Client) -> int:
 @asynccontextmanager
 async def _elsewhere(url: str, where: Where, absence: Absence) -> AsyncIterator[Client]:
     # The credential of the gateway here is not shown to one elsewhere, unless it was set for this process.
-    token = Secret(where.token) if where.token else where.loaded().token_of_process
+    who = where.introduction() or _of_process(where)
     trust = Trust(fingerprint=where.tls_fingerprint, clear_text=where.dangerously_allow_clear_text)
-    who = Introduction(version=__version__, token=token)
     async with AsyncExitStack() as stack:
         try:
             client = await stack.enter_async_context(Client(url, who=who, trust=trust, absence=absence))
         except Refused as error:
-            if token is None:
+            if who.token is None and who.password is None:
                 error.hint += "; the configured one is not shown to another address"
             raise
         yield client
+
+
+def _of_process(where: Where) -> Introduction:
+    loaded = where.loaded()
+    return _introduction(loaded.token_of_process, loaded.password_of_process)
+
+
+def _introduction(token: Secret | None, password: Secret | None) -> Introduction:
+    return Introduction(version=__version__, token=token, password=password)

@@ -86,16 +86,23 @@ class Client:
         return self._line.hello
 
     @overload
-    async def call(self, method: Method[Any, R], params: JsonObject | None = None) -> R: ...
+    async def call(
+        self, method: Method[Any, R], params: JsonObject | None = None, *, begun: bool = False
+    ) -> R: ...
     @overload
-    async def call(self, method: str, params: JsonObject | None = None) -> JsonValue: ...
-    async def call(self, method: "Method[Any, R] | str", params: JsonObject | None = None) -> R | JsonValue:
+    async def call(
+        self, method: str, params: JsonObject | None = None, *, begun: bool = False
+    ) -> JsonValue: ...
+    async def call(
+        self, method: "Method[Any, R] | str", params: JsonObject | None = None, *, begun: bool = False
+    ) -> R | JsonValue:
         """Ask for something, in the spelling of the wire. Raises `Refused` with what the gateway said.
 
-        By a method of `roost.protocol` the answer has its type; by a name it is JSON.
+        By a method of `roost.protocol` the answer has its type; by a name it is JSON. What is answered twice, as `agent`,
+        is answered when it has ended, or with `begun` when it was taken on.
         """
         name = method if isinstance(method, str) else method.name
-        return cast(R, await self._call(name, params or {}))
+        return cast(R, await self._call(name, params or {}, begun=begun))
 
     async def _call(self, name: str, params: JsonObject, *, begun: bool = False) -> JsonValue:
         try:

@@ -21,6 +21,8 @@ CONNECT_ID = "connect"
 OWNER_SCOPES = (Scope.READ, Scope.WRITE, Scope.ADMIN, Scope.APPROVALS, Scope.QUESTIONS, Scope.PAIRING)
 IN_SHELL = (Scope.READ,)
 TOOL_EVENTS = "tool-events"
+_TOKEN = "token with `--token` or `ROOST_GATEWAY_TOKEN`"  # noqa: S105 — how one is given
+_PASSWORD = "password with `--password` or `ROOST_GATEWAY_PASSWORD`"  # noqa: S105 — how one is given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +111,13 @@ def _told(refusal: Refused) -> Exception:
     """A gateway that is about to serve is tried again; one that does not know us is not."""
     if refusal.wire_code == ErrorCode.UNAVAILABLE:
         return Starting(str(refusal))
-    refusal.hint = "give the gateway's token with `--token` or `ROOST_GATEWAY_TOKEN`"
+    match refusal.reason:
+        case "AUTH_PASSWORD_MISMATCH":
+            refusal.hint = f"give the gateway's {_PASSWORD}"
+        case "AUTH_TOKEN_MISMATCH":
+            refusal.hint = f"give the gateway's {_TOKEN}"
+        case _:
+            refusal.hint = f"give the gateway's {_PASSWORD}, or its {_TOKEN}"
     return refusal
 
 

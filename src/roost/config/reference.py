@@ -26,6 +26,7 @@ a program printed is asked for again at each change of the file.
 | `ROOST_HOME` | Folder of all state. Default `~/.roost`. |
 | `ROOST_CONFIG` | The file, which must be there. Default `$ROOST_HOME/roost.json`, which need not. |
 | `ROOST_GATEWAY_TOKEN` | `gateway.auth.token`, over the file. |
+| `ROOST_GATEWAY_PASSWORD` | `gateway.auth.password`, over the file. |
 | `ROOST_DATABASE_URL` | `database`, over the file. |
 | `ROOST_PROGRAMS` | Programs that a `{command: […]}` may name, as written there, with `:` between. |
 

@@ -17,11 +17,16 @@ from roost.config.syntax import parse
 from roost.config.validation import validate
 from roost.core.secrets import Secret
 
-HOME, FILE, TOKEN, DATABASE = "ROOST_HOME", "ROOST_CONFIG", "ROOST_GATEWAY_TOKEN", "ROOST_DATABASE_URL"
+HOME, FILE, DATABASE = "ROOST_HOME", "ROOST_CONFIG", "ROOST_DATABASE_URL"
+TOKEN, PASSWORD = "ROOST_GATEWAY_TOKEN", "ROOST_GATEWAY_PASSWORD"
 # As every program of the host reads it.
 ZONE = "TZ"
 STORE_FILE = "roost.db"
-_OVERRIDES: Mapping[str, Loc] = {TOKEN: ("gateway", "auth", "token"), DATABASE: ("database",)}
+_OVERRIDES: Mapping[str, Loc] = {
+    TOKEN: ("gateway", "auth", "token"),
+    PASSWORD: ("gateway", "auth", "password"),
+    DATABASE: ("database",),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +70,11 @@ class Loaded:
     def token_of_process(self) -> Secret | None:
         """The gateway's token, where a variable gave it to this process."""
         return self.settings.gateway.auth.token if TOKEN in self.sources.variables else None
+
+    @property
+    def password_of_process(self) -> Secret | None:
+        """The gateway's password, where a variable gave it to this process."""
+        return self.settings.gateway.auth.password if PASSWORD in self.sources.variables else None
 
     @property
     def certificate(self) -> tuple[Path, Path] | None:

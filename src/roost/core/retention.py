@@ -73,7 +73,7 @@ class Disk:
 class Cutoffs:
     """What a sweep may remove or archive: what was not touched since its moment; None keeps all.
 
-    Running, queued, pinned and undelivered work is never touched.
+    Running, queued, pinned and undelivered work is never touched, and no session that is `kept`.
     """
 
     synthetic_before: int | None = None
@@ -86,6 +86,7 @@ class Cutoffs:
     records_before: int | None = None
     crowd: Crowd | None = None
     disk: Disk | None = None
+    kept: frozenset[SessionKey] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +217,8 @@ def plan(
     candidates: Iterable[Candidate], cutoffs: Cutoffs, full: Fullness, sizes: Mapping[SessionKey, int]
 ) -> SweepPlan:
     """What becomes of them, oldest first; `sizes` are needed when the disk is too full."""
-    by_age = sorted(candidates, key=lambda one: (one.updated, str(one.key)))
+    touched = (one for one in candidates if one.key not in cutoffs.kept)
+    by_age = sorted(touched, key=lambda one: (one.updated, str(one.key)))
     remove = [one for one in by_age if _expired(one, cutoffs) and one.removable]
     over = 0
     if cutoffs.disk is not None and full.bytes > cutoffs.disk.most:

@@ -2,6 +2,8 @@
 
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import TypeAlias
 
 from roost.core.keys import SessionKey
 from roost.core.retention import Swept
@@ -11,6 +13,9 @@ from roost.ports import Clock, Store
 FIRST_MS = 10_000
 EVERY_MS = 300_000
 NAMED = 20
+
+Kept: TypeAlias = frozenset[SessionKey]
+NONE_KEPT: Kept = frozenset()
 
 _log = logging.getLogger(__name__)
 
@@ -28,20 +33,20 @@ class Sweeper:
             await self.sweep()
             await self._clock.sleep(EVERY_MS)
 
-    async def preview(self) -> Swept:
+    async def preview(self, kept: Kept = NONE_KEPT) -> Swept:
         """What a sweep that enforces everything would do now."""
         retention = self._book.current.house.retention
-        return await self._store.sweep(retention.at(self._clock.now()), dry_run=True)
+        return await self._store.sweep(replace(retention.at(self._clock.now()), kept=kept), dry_run=True)
 
-    async def sweep(self, *, enforce: bool = False) -> Swept:
+    async def sweep(self, *, enforce: bool = False, kept: Kept = NONE_KEPT) -> Swept:
         """What was done. Where the policy only warns, what it would do is told, and only what is not its own is done, unless
-        all of it is asked for."""
+        all of it is asked for. Sessions that are `kept` are neither removed nor archived."""
         now, retention = self._clock.now(), self._book.current.house.retention
         cutoffs = retention.at(now)
         if not (retention.enforce or enforce):
-            _tell("would remove", await self.preview())
+            _tell("would remove", await self.preview(kept))
             cutoffs = retention.housekeeping(now)
-        swept = await self._store.sweep(cutoffs)
+        swept = await self._store.sweep(replace(cutoffs, kept=kept))
         _tell("removed", swept)
         if swept.removed:
             freed = await self._store.give_back()

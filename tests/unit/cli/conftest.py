@@ -23,7 +23,7 @@ Told = Callable[..., str]
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: Typed) -> Path:
-    for name in ("ROOST_CONFIG", "ROOST_GATEWAY_TOKEN", "ROOST_DATABASE_URL"):
+    for name in ("ROOST_CONFIG", "ROOST_GATEWAY_TOKEN", "ROOST_GATEWAY_PASSWORD", "ROOST_DATABASE_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ROOST_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)

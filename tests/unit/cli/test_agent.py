@@ -37,3 +37,40 @@ def test_a_turn_may_have_a_limit_and_be_delivered(served: Served, told: Told) ->
     assert "one conversation" in told(*limited)
     found = json.loads(told(*limited, "--json"))
     assert found["status"] == "ok"
+
+
+def test_a_session_is_named_by_its_key_its_id_or_a_place(served: Served, told: Told) -> None:
+    told("agent", "-m", "hello", "--session-key", "notes")
+    (row,) = as_json(told, "sessions", "list")["sessions"]
+    assert row["key"] == "agent:main:notes"
+    told("agent", "-m", "again", "--session-id", row["sessionId"])
+    assert "user: again" in told("sessions", "history", "notes")
+    place = ("--to", "https://example.com/x", "--channel", "webhook")
+    assert as_json(told, "agent", "-m", "there", *place)["status"] == "ok"
+    told("agent", "-m", "list my sessions", *place)
+    keys = {row["key"] for row in as_json(told, "sessions", "list")["sessions"]}
+    (there,) = keys - {"agent:main:notes"}
+    assert "user: there" in told("sessions", "history", there)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (["--session-id", "nope"], "no session nope"),
+        (["--session-id", "x", "--session", "y"], "leave one of them out"),
+        (["--channel", "webhook"], "a channel without a place (give --to)"),
+        (
+            ["--to", "https://example.com/x", "--channel", "webhook", "--session", "notes"],
+            "the conversation at",
+        ),
+    ],
+)
+def test_a_session_that_cannot_be_meant_is_refused(
+    served: Served, wrong: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["agent", "-m", "hi", *wrong]) == 1
+    assert told in capsys.readouterr().err
+
+
+def test_a_place_is_spoken_at_through_a_gateway_that_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["agent", "-m", "hi", "--to", "https://example.com/x", "--channel", "webhook"]) == 3

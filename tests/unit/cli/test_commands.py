@@ -196,7 +196,16 @@ def test_devices_that_wait_and_that_are_in_are_shown(capsys: pytest.CaptureFixtu
 
 
 def test_what_retention_removes_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    swept = Cleaned(dryRun=True, removed=["a"], archived=["b"], generations=0, events=0, records=0)
+    swept = Cleaned(
+        dryRun=True,
+        mode="enforce",
+        removed=["a"],
+        archived=["b"],
+        generations=0,
+        events=0,
+        records=0,
+        stores=[],
+    )
     digging.show_cleaned(swept)
     assert capsys.readouterr().out == "would remove  a\nwould archive  b\n"
 

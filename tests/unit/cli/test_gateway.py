@@ -39,6 +39,18 @@ def test_a_method_that_is_not_there_is_told_with_those_that_may_be_meant(
         assert hint in said
 
 
+def test_a_call_that_is_answered_twice_is_waited_for_when_its_end_is_asked_for(
+    served: Served, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = '{"message": "hello", "sessionKey": "main", "idempotencyKey": "%s"}'
+    assert main(["gateway", "call", "agent", "--params", said % "a"]) == 0
+    assert json.loads(capsys.readouterr().out)["status"] == "accepted"
+    assert main(["gateway", "call", "agent", "--params", said % "b", "--expect-final", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["status"] == "ok"
+    assert main(["gateway", "call", "health", "--expect-final"]) == 0
+    assert json.loads(capsys.readouterr().out)["ok"] is True
+
+
 def test_a_gateway_that_cannot_be_had_is_refused_in_a_line(
     served: Served, capsys: pytest.CaptureFixture[str]
 ) -> None:

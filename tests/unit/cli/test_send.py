@@ -9,15 +9,13 @@ from roost.cli.send import Place
 
 def test_a_place_is_named_by_channel_account_and_thread() -> None:
     place = Place(to="7", channel="telegram/work", thread="t")
-    assert place.letter("hi", "n") == {
+    assert place.address() == {
         "to": "7",
         "channel": "telegram",
         "accountId": "work",
         "threadId": "t",
-        "message": "hi",
-        "idempotencyKey": "n",
     }
-    assert Place(to="7").letter("hi", "n") == {"to": "7", "message": "hi", "idempotencyKey": "n"}
+    assert Place(to="7").address() == {"to": "7"}
 
 
 def test_a_message_for_nobody_says_what_to_do(served: Served, capsys: pytest.CaptureFixture[str]) -> None:

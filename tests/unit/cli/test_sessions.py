@@ -1,8 +1,10 @@
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from roost.cli.main import main
 from roost.cli.sessions import every
 from roost.core.jsonvalue import JsonValue
 from roost.core.keys import SessionKey
@@ -10,6 +12,7 @@ from roost.protocol.families.sessions import Listed
 from roost.testing import builders
 from tests.contract.scenes import opened
 from tests.flows.served import gates
+from tests.unit.cli.conftest import Told
 
 KEYS = [f"agent:main:plan-{number}" for number in range(5)]
 
@@ -38,3 +41,22 @@ async def test_every_session_is_found_once_although_some_are_used_meanwhile(
     assert (found["hasMore"], found["nextOffset"], found["nextCursor"]) == (False, None, None)
     moments = [int(str(row["updatedAt"])) for row in found["sessions"]]
     assert moments == sorted(moments, reverse=True)
+
+
+@pytest.mark.requirement("D48")
+def test_all_sessions_of_all_agents_are_listed_for_people_too(
+    told: Told, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a", "b", "c"):
+        told("agent", "-m", "hello", "--session", name)
+    assert told("sessions", "--limit", "1").splitlines()[-1] == "… and more: --limit 2, or all"
+    for some in (["--limit", "all"], ["--limit", "all", "--all-agents"], []):
+        assert len(told("sessions", "list", *some).splitlines()) == 4
+    found = json.loads(told("sessions", "list", "--limit", "2", "--active", "5", "--json"))
+    assert (found["count"], found["activeMinutes"]) == (2, 5)
+    for wrong, said in (
+        (["--limit", "0"], "/limit"),
+        (["--all-agents", "--agent", "main"], "leave --agent or --all-agents out"),
+    ):
+        assert main(["sessions", "list", *wrong]) == 1
+        assert said in capsys.readouterr().err

@@ -28,8 +28,19 @@ def configure(home: Path, auth: str) -> None:
     (home / "roost.json").write_text(before.replace("gateway: {", f"gateway: {{ auth: {auth},"))
 
 
+PROXY = 'mode: "trusted-proxy", trustedProxy: { allowUsers: ["ada"] }'
+PROXIES = 'trustedProxies: ["192.0.2.1"]'
+
+
 @pytest.mark.parametrize(
-    "auth", ['{ mode: "password", password: "open sesame" }', '{ token: "configured" }', '{ mode: "none" }']
+    "auth",
+    [
+        '{ mode: "password", password: "open sesame" }',
+        '{ token: "configured" }',
+        '{ mode: "none" }',
+        f'{{ {PROXY}, token: "configured" }}, {PROXIES}',
+        f'{{ {PROXY}, password: "open sesame" }}, {PROXIES}',
+    ],
 )
 def test_the_configured_credential_is_shown(
     home: Path, auth: str, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
@@ -55,6 +66,30 @@ def test_who_names_a_gateway_without_its_token_is_told_how_it_is_given(
     told = capsys.readouterr().err
     assert "`--token` or `ROOST_GATEWAY_TOKEN`" in told
     assert "the configured one" not in told
+
+
+@pytest.mark.requirement("D48")
+def test_a_gateway_with_a_password_is_asked_with_it_and_with_nothing_that_was_not_given(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure(home, '{ mode: "password", password: "open sesame" }')
+    with serving(home) as served:
+        for command in (["gateway", "call", "health"], ["status"], ["sessions", "--json"]):
+            named = [*command, "--url", served.url]
+            assert main(named) == 1
+            told = capsys.readouterr().err
+            assert "`--password` or `ROOST_GATEWAY_PASSWORD`" in told
+            assert "the configured one is not shown to another address" in told
+            assert main([*named, "--password", "wrong"]) == 1
+            told = capsys.readouterr().err
+            assert "give the gateway's password with `--password` or `ROOST_GATEWAY_PASSWORD`" in told
+            assert "--token" not in told
+            assert main([*named, "--password", "open sesame"]) == 0
+            assert main([*command, "--password", "open sesame"]) == 0
+            assert main([*command, "--password", "wrong"]) == 1
+        capsys.readouterr()
+        monkeypatch.setenv("ROOST_GATEWAY_PASSWORD", "open sesame")
+        assert main(["gateway", "health", "--url", served.url]) == 0
 
 
 def test_a_gateway_without_a_certificate_is_told_to_speak_no_tls(

@@ -146,15 +146,22 @@ def test_state_lives_in_the_users_home_unless_told_otherwise(tmp_path: Path) -> 
 
 
 def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
-    text = "{gateway: {auth: {token: 'file'}}, database: 'postgresql://file'}"
-    loaded = _load(tmp_path, text, ROOST_GATEWAY_TOKEN="env", ROOST_DATABASE_URL="postgresql://env")
-    assert loaded.settings.gateway.auth.token == Secret("env")
+    text = "{gateway: {auth: {token: 'file', password: 'file'}}, database: 'postgresql://file'}"
+    variables = ("ROOST_GATEWAY_TOKEN", "ROOST_GATEWAY_PASSWORD", "ROOST_DATABASE_URL")
+    loaded = _load(tmp_path, text, **dict(zip(variables, ("env", "word", "postgresql://env"), strict=True)))
+    assert loaded.settings.gateway.auth.token == loaded.token_of_process == Secret("env")
+    assert loaded.settings.gateway.auth.password == loaded.password_of_process == Secret("word")
     assert loaded.settings.database == Secret("postgresql://env")
-    assert loaded.sources.variables == ("ROOST_GATEWAY_TOKEN", "ROOST_DATABASE_URL")
+    assert loaded.sources.variables == variables
+    loaded = _load(tmp_path, text)
+    assert (loaded.token_of_process, loaded.password_of_process) == (None, None)
 
 
 @pytest.mark.requirement("S21")
-@pytest.mark.parametrize("name", ["ROOST_HOME", "ROOST_CONFIG", "ROOST_GATEWAY_TOKEN", "ROOST_DATABASE_URL"])
+@pytest.mark.parametrize(
+    "name",
+    ["ROOST_HOME", "ROOST_CONFIG", "ROOST_GATEWAY_TOKEN", "ROOST_GATEWAY_PASSWORD", "ROOST_DATABASE_URL"],
+)
 def test_an_empty_variable_is_refused(name: str) -> None:
     with pytest.raises(ConfigRefused) as caught:
         load({"HOME": "/nowhere", name: " "})
@@ -162,9 +169,12 @@ def test_an_empty_variable_is_refused(name: str) -> None:
 
 
 @pytest.mark.requirement("S21")
-def test_a_token_in_the_environment_does_not_stand_beside_an_open_gateway(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["ROOST_GATEWAY_TOKEN", "ROOST_GATEWAY_PASSWORD"])
+def test_a_credential_in_the_environment_does_not_stand_beside_an_open_gateway(
+    tmp_path: Path, name: str
+) -> None:
     with pytest.raises(ConfigRefused, match=r"gateway\.auth\.mode"):
-        _load(tmp_path, "{gateway: {auth: {mode: 'none'}}}", ROOST_GATEWAY_TOKEN="t")
+        _load(tmp_path, "{gateway: {auth: {mode: 'none'}}}", **{name: "t"})
 
 
 @pytest.mark.parametrize("text", ["[]", "{gateway: []}", "{gateway: {auth: 'x'}}"])

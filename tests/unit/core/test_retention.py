@@ -123,6 +123,18 @@ def test_a_full_disk_costs_the_oldest_that_no_person_talks_to() -> None:
     assert removed(99, 50) == (["a", "b", "c"], 20)
 
 
+def test_a_session_that_is_kept_is_neither_removed_nor_archived() -> None:
+    rows = [candidate("a", 1), candidate("b", 2), candidate("c", 3, Sort.DASHBOARD)]
+    limits = Cutoffs(
+        synthetic_before=9,
+        crowd=Crowd(most=0),
+        disk=Disk(most=0, goal=0),
+        kept=frozenset({key("a"), key("c")}),
+    )
+    done = plan(rows, limits, Fullness(sessions=3, bytes=1), {})
+    assert ([one.key.name for one in done.remove], done.archive) == (["b"], ())
+
+
 def test_only_what_may_be_past_its_time_is_looked_at() -> None:
     full = Fullness(sessions=10, bytes=10)
     assert oldest_needed(Cutoffs(events_before=9), full) is None

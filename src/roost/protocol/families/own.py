@@ -1,6 +1,6 @@
 """What only Roost can be asked: search over what was said, the tree of a session, what retention removes, and a session as files."""
 
-from typing import Annotated, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 from pydantic import Field
 
@@ -39,16 +39,24 @@ class Tree(TypedDict):
 
 
 class CleanupParams(Params):
+    """`enforce` also where the policy only warns; the session `activeKey` is neither removed nor archived."""
+
     dry_run: bool = False
+    enforce: bool = False
+    active_key: Name | None = None
 
 
 class Cleaned(TypedDict):
+    """`stores` counts what `removed` and `archived` name."""
+
     dryRun: bool
+    mode: Literal["enforce", "warn"]
     removed: list[str]
     archived: list[str]
     generations: int
     events: int
     records: int
+    stores: list[JsonObject]
 
 
 class ExportParams(KeyParams):

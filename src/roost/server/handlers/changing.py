@@ -1,7 +1,6 @@
 """Opening, changing and ending sessions."""
 
 from dataclasses import replace
-from typing import Literal
 
 from roost.core import thinking
 from roost.core.addressed import LONGEST_TEXT, too_long
@@ -20,6 +19,7 @@ from roost.protocol.families import changes
 from roost.protocol.families.changes import Changed, Cleaned, Compacted, Created, Deleted
 from roost.server.calls import Call
 from roost.server.handlers.catalogue import defaults
+from roost.server.handlers.cleaning import clean
 from roost.server.handlers.talking import Talk, Words
 
 _OVERRIDES = {
@@ -141,37 +141,12 @@ async def cleanup(call: Call, params: changes.CleanupParams) -> Cleaned:
     """What retention removes now, for all agents at once."""
     for name, given, instead in (
         ("agent", params.agent, "leave it out: retention looks at all agents"),
-        ("activeKey", params.active_key, "pin that session: what is pinned is never touched"),
-        ("fixDmScope", params.fix_dm_scope, "delete the sessions that are no longer written to one by one"),
+        ("fixDmScope", params.fix_dm_scope, "archive the sessions that are no longer written to one by one"),
     ):
         if given:
             raise InvalidInput(f"invalid sessions.cleanup params: `{name}` is not supported", hint=instead)
-    house = call.house
-    before = (await house.store.fullness()).sessions
-    swept = await house.engine.sweeper.sweep(enforce=params.enforce)
-    after = (await house.store.fullness()).sessions
-    enforced = params.enforce or house.engine.rules.house.retention.enforce
-    mode: Literal["enforce", "warn"] = "enforce" if enforced else "warn"
-    store: JsonObject = {
-        "agentId": house.engine.rules.routing.default_agent,
-        "storePath": house.about.store_path,
-        "mode": mode,
-        "dryRun": False,
-        "beforeCount": before,
-        "afterCount": after,
-        "missing": 0,
-        "dmScopeRetired": 0,
-        "modelRunPruned": 0,
-        "archived": len(swept.archived),
-        "pruned": len(swept.sessions),
-        "capped": 0,
-        "unreferencedArtifacts": {"removedFiles": 0},
-        "diskBudget": None,
-        "wouldMutate": swept.anything,
-        "applied": True,
-        "appliedCount": after,
-    }
-    return Cleaned(allAgents=True, mode=mode, dryRun=False, stores=[store])
+    cleanup = await clean(call, params.active_key, enforce=params.enforce)
+    return Cleaned(allAgents=True, mode=cleanup.mode, dryRun=False, stores=[cleanup.store])
 
 
 def _seen(params: changes.Conditions) -> Seen:

@@ -13,6 +13,7 @@ from roost.protocol.families import own
 from roost.protocol.families.own import Cleaned, Exported, Tree
 from roost.protocol.families.sessions import KeyParams
 from roost.server.calls import Call
+from roost.server.handlers.cleaning import clean
 
 MOST_NODES = 1_000
 
@@ -51,15 +52,17 @@ def _branch(call: Call, session: Session, below: dict[SessionKey, list[Session]]
 
 async def cleanup(call: Call, params: own.CleanupParams) -> Cleaned:
     """What retention removes now, or would."""
-    sweeper = call.house.engine.sweeper
-    swept = await (sweeper.preview() if params.dry_run else sweeper.sweep())
+    done = await clean(call, params.active_key, enforce=params.enforce, dry_run=params.dry_run)
+    swept = done.swept
     return Cleaned(
         dryRun=params.dry_run,
+        mode=done.mode,
         removed=[str(key) for key in swept.sessions],
         archived=[str(key) for key in swept.archived],
         generations=swept.generations,
         events=swept.events,
         records=swept.records,
+        stores=[done.store],
     )
 
 
