@@ -203,6 +203,9 @@ ORDER BY e.seq DESC LIMIT ?;
 -- name: where_key
 AND s.key = :key;
 
+-- name: where_generation
+AND g.session_id = :session_id;
+
 -- name: insert_event
 INSERT INTO events (session, number, at, kind, ref) VALUES (?, ?, ?, ?, ?);
 
