@@ -1,6 +1,7 @@
 """`subagents`: how the sessions stand that this one spawned; wait for them, say more to them, stop them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 from roost.core import stopping, toolnames
@@ -164,7 +165,7 @@ class Subagents:
 
     async def _wait(self, arguments: Arguments, invocation: Invocation) -> ToolOutcome:
         seconds = arguments.whole("timeoutSeconds", 30, least=0, most=60)
-        awaited = {view.session.key for view in await self._chosen(arguments, invocation)}
+        awaited = {view.session.key: view for view in await self._chosen(arguments, invocation)}
 
         async def ended() -> bool | None:
             owed = await self._store.completions(invocation.key)
@@ -175,7 +176,8 @@ class Subagents:
         done = await if_within(
             self._access.clock, 1_000 * seconds, lambda: self._store.wait_for(topic, ended)
         )
-        views = [view for view in await self._views(invocation) if view.session.key in awaited]
+        now = {view.session.key: view for view in await self._views(invocation)}
+        views = [now.get(key) or await self._gone(view) for key, view in awaited.items()]
         children: list[JsonValue] = [await self._told(view, invocation) for view in views]
         fields: dict[str, JsonValue] = {
             "status": "ok" if done else "timeout",
@@ -183,6 +185,11 @@ class Subagents:
             "children": children,
         }
         return found(fields, {"status": fields["status"], "action": "wait", "total": len(children)})
+
+    async def _gone(self, view: ReadableChild) -> ReadableChild:
+        """A child whose session was removed once its end was told: what is owed for it says how it ended."""
+        task = await self._store.completion(view.run.id)
+        return readable(replace(view, active=None, task=task), self._scanner)
 
     async def _told(self, view: ReadableChild, invocation: Invocation) -> dict[str, JsonValue]:
         key = self._access.shown(view.session.key, invocation)
@@ -195,19 +202,25 @@ class Subagents:
 
     async def _result(self, view: ReadableChild) -> JsonObject:
         """The last thing it said; data, as all that other sessions say."""
+        said = await self._said_last(view)
+        if said is None:
+            return {}
+        shown, redacted = redact(said, self._scanner)
+        return {
+            "result": shown[:RESULT_CHARS],
+            **({"contentTruncated": True} if len(shown) > RESULT_CHARS else {}),
+            **({"contentRedacted": True} if redacted else {}),
+        }
+
+    async def _said_last(self, view: ReadableChild) -> str | None:
         query = HistoryQuery(
             key=view.session.key, session_id=view.session.session_id, tools=False, limit=LOOKED_BACK
         )
         for entry in reversed((await self._store.history(query)).entries):
             said = visible(text_of(entry.body)) if isinstance(entry.body, AssistantMessage) else None
             if said:
-                shown, redacted = redact(said, self._scanner)
-                return {
-                    "result": shown[:RESULT_CHARS],
-                    **({"contentTruncated": True} if len(shown) > RESULT_CHARS else {}),
-                    **({"contentRedacted": True} if redacted else {}),
-                }
-        return {}
+                return said
+        return None if not view.task else view.task.result
 
     # -- acting --------------------------------------------------------------------------------------
 
