@@ -109,7 +109,8 @@ class Subagents:
     # -- seeing --------------------------------------------------------------------------------------
 
     async def _views(self, invocation: Invocation) -> tuple[ReadableChild, ...]:
-        """Every child that may be seen, in the order in which they were spawned."""
+        """Every child that may be seen, in the order in which they were spawned. One whose session is gone keeps its number:
+        what was listed under another is meant by that still."""
         query = SessionQuery(
             scope=self._access.scope(Operation.LIST, invocation),
             parents=frozenset({invocation.key}),
@@ -117,15 +118,21 @@ class Subagents:
             limit=MOST_CHILDREN,
         )
         rows = (await self._store.list_sessions(query)).rows
+        spawned = enumerate(await self._store.spawned(invocation.key), start=1)
+        numbers = {one.child: number for number, one in spawned}
+        forgotten = sorted(
+            (row.times.created, row.key.text, row.key) for row in rows if row.key not in numbers
+        )
+        numbers |= {key: number for number, (*_, key) in enumerate(forgotten, start=len(numbers) + 1)}
         views: list[ReadableChild] = []
-        for row in sorted(rows, key=lambda row: (row.times.created, str(row.key))):
+        for row in sorted(rows, key=lambda row: numbers[row.key]):
             run = await self._store.run(run_of(row.key))
             if run is not None:
                 at_work = sorted(
                     await self._store.active_runs(row.key), key=lambda one: completes(one) != run.id
                 )
                 view = ChildView(
-                    number=len(views) + 1,
+                    number=numbers[row.key],
                     session=row,
                     run=run,
                     active=at_work[0] if at_work else None,

@@ -150,6 +150,15 @@ async def test_a_wait_tells_how_a_child_ended_whose_session_goes_with_its_end(
     assert told.items() <= row.items()
 
 
+@pytest.mark.requirement("D64")
+async def test_a_child_keeps_its_number_when_another_is_gone() -> None:
+    nest = Nest()
+    await nest.begin("a", "b", cleanup=Cleanup.DELETE)
+    assert (await nest.ask(action="list"))["text"] == "#1 a: queued\n#2 b: queued"
+    await nest.end(0, heard=True)
+    assert (await nest.ask(action="steer", target="2", message="more"))["label"] == "b"
+
+
 @pytest.mark.requirement("P24")
 async def test_what_a_child_said_is_told_without_its_secrets_and_not_without_end(nest: Nest) -> None:
     child = await nest.end(0)

@@ -339,6 +339,9 @@ class MemoryTables(FactTables, DeliveryTables, JobTables, PointTables):
             if completion.requester == requester and completion.acknowledged_at is None
         )
 
+    async def spawned(self, requester: SessionKey) -> tuple[Completion, ...]:
+        return tuple([completion for completion in self._completions if completion.requester == requester])
+
     async def batch(self, requester: SessionKey, batch: str) -> tuple[Completion, ...]:
         return tuple(
             completion

@@ -308,6 +308,9 @@ SELECT body FROM completions WHERE child_run = ?;
 -- name: owed
 SELECT body FROM completions WHERE requester = ? AND acknowledged_at IS NULL ORDER BY seq;
 
+-- name: spawned
+SELECT body FROM completions WHERE requester = ? ORDER BY seq;
+
 -- name: batch
 SELECT body FROM completions WHERE requester = ? AND batch = ? ORDER BY seq;
 
