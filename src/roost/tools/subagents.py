@@ -12,13 +12,14 @@ from roost.core.errors import InvalidInput
 from roost.core.exchanges import CompletionStatus
 from roost.core.figures import counted
 from roost.core.jsonvalue import JsonObject, JsonValue
-from roost.core.keys import KeyKind
+from roost.core.keys import KeyKind, SessionKey
 from roost.core.messages import AssistantMessage, text_of
 from roost.core.models import ToolSpec
 from roost.core.notices import derived_id
 from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.redaction import SecretScanner, redact
 from roost.core.runs import StopRequest
+from roost.core.sessions import Session
 from roost.core.spawning import active, run_of
 from roost.core.steering import Steered, Word, steer
 from roost.core.stopping import Stopped
@@ -108,18 +109,26 @@ class Subagents:
 
     # -- seeing --------------------------------------------------------------------------------------
 
-    async def _views(self, invocation: Invocation) -> tuple[ReadableChild, ...]:
-        """Every child that may be seen, in the order in which they were spawned. One whose session is gone keeps its number:
-        what was listed under another is meant by that still."""
+    async def _sessions(self, invocation: Invocation, pending: frozenset[SessionKey]) -> list[Session]:
+        """Those of the children that were active last, and every one whose task is `pending`."""
         query = SessionQuery(
             scope=self._access.scope(Operation.LIST, invocation),
             parents=frozenset({invocation.key}),
             archived=None,
             limit=MOST_CHILDREN,
         )
-        rows = (await self._store.list_sessions(query)).rows
-        spawned = enumerate(await self._store.spawned(invocation.key), start=1)
-        numbers = {one.child: number for number, one in spawned}
+        rows = [*(await self._store.list_sessions(query)).rows]
+        if missing := pending.difference(row.key for row in rows):
+            rows += (await self._store.list_sessions(replace(query, keys=missing))).rows
+        return rows
+
+    async def _views(self, invocation: Invocation) -> tuple[ReadableChild, ...]:
+        """Every child that may be seen, in the order in which they were spawned. One whose session is gone keeps its number:
+        what was listed under another is meant by that still."""
+        spawned = await self._store.spawned(invocation.key)
+        pending = frozenset(one.child for one in spawned if one.status is CompletionStatus.PENDING)
+        rows = await self._sessions(invocation, pending)
+        numbers = {one.child: number for number, one in enumerate(spawned, start=1)}
         forgotten = sorted(
             (row.times.created, row.key.text, row.key) for row in rows if row.key not in numbers
         )

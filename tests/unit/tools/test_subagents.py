@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
+from roost.core.childviews import MOST_CHILDREN
 from roost.core.effects import AcknowledgeCompletion, EndRun, KillInput, SettleCompletion
 from roost.core.exchanges import Cleanup, CompletionStatus
 from roost.core.keys import SessionKey
@@ -14,6 +15,7 @@ from roost.core.leases import Gateway
 from roost.core.notices import derived_id
 from roost.core.rights import Rights
 from roost.core.runs import Outcome, RunState
+from roost.core.sources import child_key
 from roost.core.visibility import Level
 from roost.testing.builders import answered
 from roost.tools.sessions_spawn import SessionsSpawn
@@ -148,6 +150,14 @@ async def test_a_wait_tells_how_a_child_ended_whose_session_goes_with_its_end(
     (row,) = heard[0]["children"]
     assert heard[0]["status"] == "ok"
     assert told.items() <= row.items()
+
+
+@pytest.mark.requirement("D64")
+async def test_a_child_at_work_is_listed_however_many_were_active_after_it(nest: Nest) -> None:
+    for number in range(MOST_CHILDREN):
+        await nest.house.open(child_key("main", f"later-{number}"), parent=nest.house.key)
+    told = await nest.ask(action="list")
+    assert [view["label"] for view in told["active"]] == ["a", "b"]
 
 
 @pytest.mark.requirement("D64")
