@@ -130,6 +130,16 @@ async def test_hits_come_newest_first_across_generations_and_up_to_the_limit(sto
     assert await found(store, "zebra", offset=4) == []
 
 
+async def test_a_search_in_one_generation_finds_nothing_of_the_others(store: Store) -> None:
+    first = (await opened(store)).session_id
+    await store.append(MAIN, (builders.said("e-1", "zebra one"),))
+    second = await reset(store, 2)
+    await store.append(MAIN, (builders.said("e-2", "zebra two"),))
+    assert await found(store, "zebra", key=MAIN, session_id=first) == ["e-1"]
+    assert await found(store, "zebra", session_id=second) == ["e-2"]
+    assert await found(store, "zebra", session_id="nowhere") == []
+
+
 async def test_a_hit_names_its_session_and_holds_the_entry(store: Store) -> None:
     session_id = (await opened(store)).session_id
     await store.append(MAIN, (builders.said("e-1", "horse"), builders.said("e-2", "zebra")))

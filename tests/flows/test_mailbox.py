@@ -1,5 +1,6 @@
 """A mailbox between sessions: what was sent and what became of it, listed by either side and nobody else."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,14 @@ import pytest
 from roost.core.addressed import Addressed
 from roost.core.exchanges import ExchangeState, Phase, Receipt
 from roost.core.keys import SessionKey
+from roost.core.messages import text_of
 from roost.core.models import FailureKind, ModelRequest
 from roost.core.principals import OWNER
 from roost.ports import Topic, TopicKind
+from roost.stores.memory import MemoryStore
+from roost.testing.clock import FakeClock
 from roost.testing.scripts import Fail, Say, Script, Until
-from tests.flows.gateways import ADA, BOB, benches
+from tests.flows.gateways import ADA, BOB, Bench, benches
 from tests.flows.stages import GROUP, IN_KITCHEN, KITCHEN, MAIN, OPS, Stage, replies, result, send, staged
 
 pytestmark = pytest.mark.timeout(120)
@@ -140,3 +144,34 @@ async def test_nobody_but_the_two_sides_lists_a_message(tmp_path: Path) -> None:
             await bench.channel.say("what was sent?", sender=ADA, chat=KITCHEN)
             await bench.channel.wait_replies(IN_KITCHEN, 1)
     assert result(bobs)["messages"] == result(in_group)["messages"] == []
+
+
+@pytest.mark.requirement("P6")
+async def test_what_came_of_a_message_that_is_waited_for_later_is_told_in_that_call_alone() -> None:
+    clock, gate = FakeClock(), anyio.Event()
+    stage = staged(Bench(MemoryStore(clock), clock))
+
+    def look(request: ModelRequest) -> Script:
+        sent = json.loads(text_of(request.messages[-1]))
+        return send("c2", messageId=sent["messageId"], timeoutSeconds=10)
+
+    asking = stage.play(
+        MAIN, send(agentId="ops", message="go", timeoutSeconds=0), look, otherwise=(Say("No answer."),)
+    )
+    stage.play(OPS, (Until(gate), Fail(FailureKind.PERMANENT, "no model")))
+    store = stage.bench.store
+    async with stage.bench.serving() as (engine, _):
+        await stage.bench.say("tell ops")
+        await asking.asked(2)
+
+        async def waited_for() -> bool | None:
+            (sent,) = await store.exchanges(MAIN, OPS)
+            return sent.sent.awaited or None
+
+        await store.wait_for(Topic(TopicKind.SESSION, str(OPS)), waited_for)
+        gate.set()
+        assert await stage.bench.replies() == ("No answer.",)
+        await engine.settled()
+    told = result(asking)
+    assert (told["status"], told["error"]) == ("error", "no model")
+    assert len(asking.requests) == 3

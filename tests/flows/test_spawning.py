@@ -190,7 +190,7 @@ async def test_with_one_place_for_children_a_grandchild_still_gets_its_turn(nurs
     def act(request: ModelRequest) -> Script:
         if announcing(request):
             return [Say("Result: two levels down")]
-        if "sub-agents have ended" in said_to(request):
+        if "A sub-agent has ended" in said_to(request):
             return [Say("the grandchild is done")]
         match task_of(request):
             case "grandchild":
@@ -285,7 +285,7 @@ async def test_a_yielded_requester_goes_on_when_the_last_child_it_waits_for_is_k
     """The child waits for a child of its own: no run of it is left that could end."""
 
     def act(request: ModelRequest) -> Script:
-        if "sub-agents have ended" in said_to(request):
+        if "A sub-agent has ended" in said_to(request):
             assert "Status: killed" in said_to(request)
             return [Say("It was killed.")]
         match task_of(request):

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 
 from roost.core.addresses import Address
@@ -20,7 +21,7 @@ from roost.ports import Store
 from roost.stores.memory import MemoryStore
 from roost.stores.sqlite import SqliteStore
 from roost.testing.clock import FakeClock
-from roost.testing.scripts import Say, Script
+from roost.testing.scripts import Say, Script, Until
 from tests.flows.gateways import ADA, Bench, chat, place
 from tests.flows.nursery import Nursery, newest, said_to, spawns, task_of
 
@@ -153,3 +154,28 @@ async def test_a_child_in_a_thread_begins_as_the_setting_says(
     first = next(one for one in nursery.bench.model.requests if task_of(one))
     forked = any("spawn one" in text_of(one) for one in first.messages)
     assert forked is (context is SpawnContext.FORK)
+
+
+@pytest.mark.requirement("P1")
+async def test_what_a_child_of_a_bound_child_found_is_answered_in_the_thread(nursery: Nursery) -> None:
+    answered = anyio.Event()
+
+    def act(request: ModelRequest) -> Script:
+        said = said_to(request)
+        if task_of(request) == "dig":
+            return [Until(answered), Say("gold")]
+        if "A sub-agent has ended" in said:
+            return [Say(f"found {said.splitlines()[-2]}")]
+        if task_of(request) and said.endswith("dig"):
+            return [Say("digging")] if isinstance(newest(request), ToolResult) else spawns("dig")
+        return acting(request)
+
+    bind(nursery, idle(2))
+    await spawned(nursery)
+    nursery.act = act
+    channel = nursery.bench.channel
+    async with nursery.engine().serving(GATEWAY):
+        await channel.say("please dig", sender=ADA, chat=IN_THREAD)
+        assert (await channel.wait_replies(THREAD, 3))[-1] == "digging"
+        answered.set()
+        assert (await channel.wait_replies(THREAD, 4))[-1] == "found Result: gold"

@@ -76,8 +76,16 @@ def one_way(exchange: Exchange) -> bool:
 
 def leave(snapshot: ExchangeSnapshot) -> Effects:
     """Its sender waits no longer: from now on its end tells the requester by itself."""
-    left = snapshot.exchange.left()
-    return () if left == snapshot.exchange else (PutExchange(exchange=left),)
+    return _put(snapshot, snapshot.exchange.left())
+
+
+def attend(snapshot: ExchangeSnapshot, run_id: str) -> Effects:
+    """A run of its sender's waits for it anew: what comes of it is told to that call alone."""
+    return _put(snapshot, snapshot.exchange.awaited_in(run_id))
+
+
+def _put(snapshot: ExchangeSnapshot, exchange: Exchange) -> Effects:
+    return () if exchange == snapshot.exchange else (PutExchange(exchange=exchange),)
 
 
 def advance(snapshot: RunSnapshot, ending: Ending) -> Effects:
@@ -155,9 +163,9 @@ def _tell_late(snapshot: RunSnapshot, exchange: Exchange, text: str, outcome: Ou
 
 
 def listens(requester: Snapshot, exchange: Exchange) -> bool:
-    """Whether the call that sent the message still waits for what comes of it, or will once it is taken up again."""
+    """Whether a call still waits for what comes of the message, or will once it is taken up again."""
     alive = {run.id for run in (requester.running, *requester.queued) if run is not None}
-    return exchange.sent.awaited and exchange.sent.by in alive
+    return exchange.heard_by in alive
 
 
 def _said(snapshot: RunSnapshot, run: Run, text: str, step: str) -> AcceptInput:

@@ -184,11 +184,20 @@ def _give(snapshot: RunSnapshot, completion: Completion, requester: Snapshot, at
     if busy and busy.request.kind in _LISTENING:
         inbound = _inbound(completion.child_run, busy, completion, text, at)
         return (AcceptInput(inbound=inbound, run_id=busy.id, mode=InputMode.STEER), acknowledged)
-    instead_of, due = (completes(snapshot.batch), snapshot.batch.due) if snapshot.batch else (None, None)
-    request = Request(kind=RunKind.CONTINUATION, lane=Lane.SUBAGENT, completes=instead_of, deadline=due)
-    run = _queued(derived_id("heard", completion.child_run), requester.key, snapshot.run.cause, request, at)
+    cause, request = _asked_by(snapshot)
+    run = _queued(derived_id("heard", completion.child_run), requester.key, cause, request, at)
     inbound = _inbound(completion.child_run, run, completion, text, at)
     return (QueueRun(run=run), AcceptInput(inbound=inbound, run_id=run.id, mode=InputMode.OPEN), acknowledged)
+
+
+def _asked_by(snapshot: RunSnapshot) -> tuple[Cause, Request]:
+    """Why and for whom an idle sub-agent goes on: as in the turn that spawned the child, whoever waits for that."""
+    batch, request = snapshot.batch, Request(kind=RunKind.CONTINUATION, lane=Lane.SUBAGENT)
+    if batch is None:
+        return snapshot.run.cause, request
+    return batch.cause, replace(
+        request, reply_to=batch.request.reply_to, completes=completes(batch), deadline=batch.due
+    )
 
 
 def _ask_child(snapshot: RunSnapshot, completion: Completion, ending: Ending) -> QueueRun:

@@ -176,13 +176,11 @@ def chosen(target: str, views: Sequence[ReadableChild], now: int) -> tuple[Reada
         return tuple(view for view in within if view.at_work)
     if name.lower() == LAST:
         return tuple(within[-1:]) or _nobody(name)
-    if name.isascii() and name.removeprefix("#").isdigit():
-        number = int(name.removeprefix("#"))
-        return tuple(view for view in within if view.number == number) or _nobody(name)
+    numbered = [view for view in within if name.removeprefix("#") == str(view.number)]
     exact = [view for view in within if name in (*view.runs, str(view.session.key), view.session.session_id)]
     named = [view for view in within if name in (view.session.labels.label, view.terms.task_name, view.label)]
     begun = [view for view in within if any(one.startswith(name) for one in view.runs)]
-    fitting = exact or named or begun
+    fitting = numbered or exact or named or begun
     if len(fitting) > 1:
         numbers = ", ".join(f"#{view.number}" for view in fitting)
         raise NotFound(f"{name!r} means several sub-agents: {numbers}", hint="give the number or the run id")

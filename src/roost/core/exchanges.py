@@ -47,13 +47,14 @@ STEP_MS = 30_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """The call behind an exchange: the run that made it, the run it began, and whether it waits for the reply. A turn
-    after it takes at most `step_ms`. One made for a person in no chat, as on a web page, is `internal`. All that is sent in
+    """The call behind an exchange: the run that made it, the run it began, and whether a call waits for the reply, in that
+    run or in `waiter`, which asked for it later. A turn after it takes at most `step_ms`. One made for a person in no chat, as on a web page, is `internal`. All that is sent in
     the course of one piece of work has one `thread`. `remote` is the session of another gateway that it went to."""
 
     by: str | None = None
     run_id: str | None = None
     awaited: bool = False
+    waiter: str | None = None
     step_ms: int = STEP_MS
     internal: bool = False
     thread: str | None = None
@@ -109,11 +110,22 @@ class Exchange:
         further = _ON_THE_WAY.index(state) > _ON_THE_WAY.index(self.state)
         return replace(self, state=state) if further else self
 
+    @property
+    def heard_by(self) -> str | None:
+        """The run whose call waits for the reply, or did until it came."""
+        return self.sent.waiter or self.sent.by if self.sent.awaited else None
+
     def left(self) -> "Exchange":
         """The exchange when its sender stops waiting for a reply that has not come."""
         if self.state.ended or not self.sent.awaited:
             return self
-        return replace(self, sent=replace(self.sent, awaited=False))
+        return replace(self, sent=replace(self.sent, awaited=False, waiter=None))
+
+    def awaited_in(self, run_id: str) -> "Exchange":
+        """The exchange when a call of its sender's begins to wait for a reply that has not come."""
+        if self.state.ended or self.heard_by == run_id:
+            return self
+        return replace(self, sent=replace(self.sent, awaited=True, waiter=run_id))
 
 
 class CompletionStatus(StrEnum):

@@ -126,11 +126,13 @@ class SessionContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchQuery:
-    """Full text over the entries of the sessions in scope, newest first; `offset` hits are passed over."""
+    """Full text over the entries of the sessions in scope, of one session or one generation only where that is named,
+    newest first; `offset` hits are passed over."""
 
     query: Query
     scope: VisibleScope = EVERYTHING
     key: SessionKey | None = None
+    session_id: str | None = None
     hidden: frozenset[KeyKind] = frozenset()
     offset: int = 0
     limit: int = 10

@@ -35,3 +35,7 @@ class Exchanges(Protocol):
     async def completions(self, requester: SessionKey) -> tuple[Completion, ...]:
         """What a session is owed or was told and has not acknowledged, oldest first."""
         ...
+
+    async def spawned(self, requester: SessionKey) -> tuple[Completion, ...]:
+        """What a session ever was owed, as far as it is kept, in the order in which it spawned."""
+        ...

@@ -263,7 +263,7 @@ class Unit:
     async def _awaited_of(self, key: SessionKey) -> list[Exchange]:
         """What a session answered to calls that still wait for it: who goes unasked takes no answer away."""
         awaited = [one for one in await self.tables.exchanges_of(key, NEWEST) if one.sent.awaited]
-        senders = [await self.tables.run(one.sent.by or "") for one in awaited]
+        senders = [await self.tables.run(one.heard_by or "") for one in awaited]
         heard = (one for one, run in zip(awaited, senders, strict=True) if run and not run.state.ended)
         return [one for one in heard if one.requester != key]
 

@@ -174,7 +174,20 @@ class _CrashingLeases(_CrashingJobs):
         self.leave_channels = crashes.around("store.leave_channels", store.leave_channels)
 
 
-class CrashingStore(_CrashingLeases):
+class _CrashingExchanges(_CrashingLeases):
+    def __init__(self, store: Store, crashes: Crashes) -> None:
+        super().__init__(store, crashes)
+        self.exchange = crashes.around("store.exchange", store.exchange)
+        self.exchanges = crashes.around("store.exchanges", store.exchanges)
+        self.exchanges_of = crashes.around("store.exchanges_of", store.exchanges_of)
+        self.remote_exchanges = crashes.around("store.remote_exchanges", store.remote_exchanges)
+        self.change_exchange = crashes.around("store.change_exchange", store.change_exchange)
+        self.completion = crashes.around("store.completion", store.completion)
+        self.completions = crashes.around("store.completions", store.completions)
+        self.spawned = crashes.around("store.spawned", store.spawned)
+
+
+class CrashingStore(_CrashingExchanges):
     """A `Store`: each verb is a call, `store.<verb>`; watching it is none."""
 
     def __init__(self, store: Store, crashes: Crashes) -> None:
@@ -218,13 +231,6 @@ class CrashingStore(_CrashingLeases):
         self.reserve = crashes.around("store.reserve", store.reserve)
         self.release = crashes.around("store.release", store.release)
         self.wake_parked = crashes.around("store.wake_parked", store.wake_parked)
-        self.exchange = crashes.around("store.exchange", store.exchange)
-        self.exchanges = crashes.around("store.exchanges", store.exchanges)
-        self.exchanges_of = crashes.around("store.exchanges_of", store.exchanges_of)
-        self.remote_exchanges = crashes.around("store.remote_exchanges", store.remote_exchanges)
-        self.change_exchange = crashes.around("store.change_exchange", store.change_exchange)
-        self.completion = crashes.around("store.completion", store.completion)
-        self.completions = crashes.around("store.completions", store.completions)
         self.wait_for = crashes.around("store.wait_for", store.wait_for)
         self.watch, self.watch_ends, self.watch_for = store.watch, store.watch_ends, store.watch_for
         self.starting = store.starting

@@ -47,7 +47,8 @@ class SessionsSearch:
                 "query": {"type": "string", "description": "Words and quoted phrases."},
                 "sessionKey": {
                     "type": "string",
-                    "description": "Only this session: a key from sessions_list, `main`, `current` or a session id.",
+                    "description": "Only this session: a key from sessions_list, `main`, `current`, or a session id, which "
+                    "names one generation only.",
                 },
                 "limit": {"type": "integer", "minimum": 1, "description": "Hits, at most 25. Default 10."},
             },
@@ -78,7 +79,7 @@ class SessionsSearch:
         )
         if arguments.has("sessionKey"):
             meant = await self._access.find(Operation.SEARCH, arguments.text("sessionKey"), invocation)
-            query = replace(query, key=meant.session.key)
+            query = replace(query, key=meant.session.key, session_id=meant.session_id)
         results = await self._results(query, limit, invocation)
         told: Row = {"count": len(results.rows), "truncated": results.truncated}
         return found_rows(told, "results", results.rows)

@@ -5,6 +5,7 @@ crash too, finds the message it sent, and `messageId` alone says later what beca
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 from roost.core import a2a, carrying, sending, toolnames
 from roost.core.effects import Effects, PutExchange
@@ -222,6 +223,9 @@ class SessionsSend:
                 hint="take it from the result of sessions_send",
             )
         wait_ms = _wait_ms(arguments, 0)
+        if wait_ms:
+            attend = partial(a2a.attend, run_id=invocation.run_id)
+            exchange = await self._access.store.change_exchange(message_id, attend) or exchange
         until = self._access.clock.now() + wait_ms
         return await self._told(await self._awaited(exchange, until, report), invocation, wait_ms)
 

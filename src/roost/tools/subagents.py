@@ -1,6 +1,7 @@
 """`subagents`: how the sessions stand that this one spawned; wait for them, say more to them, stop them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 from roost.core import stopping, toolnames
@@ -11,13 +12,14 @@ from roost.core.errors import InvalidInput
 from roost.core.exchanges import CompletionStatus
 from roost.core.figures import counted
 from roost.core.jsonvalue import JsonObject, JsonValue
-from roost.core.keys import KeyKind
+from roost.core.keys import KeyKind, SessionKey
 from roost.core.messages import AssistantMessage, text_of
 from roost.core.models import ToolSpec
 from roost.core.notices import derived_id
 from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.redaction import SecretScanner, redact
 from roost.core.runs import StopRequest
+from roost.core.sessions import Session
 from roost.core.spawning import active, run_of
 from roost.core.steering import Steered, Word, steer
 from roost.core.stopping import Stopped
@@ -107,24 +109,39 @@ class Subagents:
 
     # -- seeing --------------------------------------------------------------------------------------
 
-    async def _views(self, invocation: Invocation) -> tuple[ReadableChild, ...]:
-        """Every child that may be seen, in the order in which they were spawned."""
+    async def _sessions(self, invocation: Invocation, pending: frozenset[SessionKey]) -> list[Session]:
+        """Those of the children that were active last, and every one whose task is `pending`."""
         query = SessionQuery(
             scope=self._access.scope(Operation.LIST, invocation),
             parents=frozenset({invocation.key}),
             archived=None,
             limit=MOST_CHILDREN,
         )
-        rows = (await self._store.list_sessions(query)).rows
+        rows = [*(await self._store.list_sessions(query)).rows]
+        if missing := pending.difference(row.key for row in rows):
+            rows += (await self._store.list_sessions(replace(query, keys=missing))).rows
+        return rows
+
+    async def _views(self, invocation: Invocation) -> tuple[ReadableChild, ...]:
+        """Every child that may be seen, in the order in which they were spawned. One whose session is gone keeps its number:
+        what was listed under another is meant by that still."""
+        spawned = await self._store.spawned(invocation.key)
+        pending = frozenset(one.child for one in spawned if one.status is CompletionStatus.PENDING)
+        rows = await self._sessions(invocation, pending)
+        numbers = {one.child: number for number, one in enumerate(spawned, start=1)}
+        forgotten = sorted(
+            (row.times.created, row.key.text, row.key) for row in rows if row.key not in numbers
+        )
+        numbers |= {key: number for number, (*_, key) in enumerate(forgotten, start=len(numbers) + 1)}
         views: list[ReadableChild] = []
-        for row in sorted(rows, key=lambda row: (row.times.created, str(row.key))):
+        for row in sorted(rows, key=lambda row: numbers[row.key]):
             run = await self._store.run(run_of(row.key))
             if run is not None:
                 at_work = sorted(
                     await self._store.active_runs(row.key), key=lambda one: completes(one) != run.id
                 )
                 view = ChildView(
-                    number=len(views) + 1,
+                    number=numbers[row.key],
                     session=row,
                     run=run,
                     active=at_work[0] if at_work else None,
@@ -164,7 +181,7 @@ class Subagents:
 
     async def _wait(self, arguments: Arguments, invocation: Invocation) -> ToolOutcome:
         seconds = arguments.whole("timeoutSeconds", 30, least=0, most=60)
-        awaited = {view.session.key for view in await self._chosen(arguments, invocation)}
+        awaited = {view.session.key: view for view in await self._chosen(arguments, invocation)}
 
         async def ended() -> bool | None:
             owed = await self._store.completions(invocation.key)
@@ -175,7 +192,8 @@ class Subagents:
         done = await if_within(
             self._access.clock, 1_000 * seconds, lambda: self._store.wait_for(topic, ended)
         )
-        views = [view for view in await self._views(invocation) if view.session.key in awaited]
+        now = {view.session.key: view for view in await self._views(invocation)}
+        views = [now.get(key) or await self._gone(view) for key, view in awaited.items()]
         children: list[JsonValue] = [await self._told(view, invocation) for view in views]
         fields: dict[str, JsonValue] = {
             "status": "ok" if done else "timeout",
@@ -183,6 +201,11 @@ class Subagents:
             "children": children,
         }
         return found(fields, {"status": fields["status"], "action": "wait", "total": len(children)})
+
+    async def _gone(self, view: ReadableChild) -> ReadableChild:
+        """A child whose session was removed once its end was told: what is owed for it says how it ended."""
+        task = await self._store.completion(view.run.id)
+        return readable(replace(view, active=None, task=task), self._scanner)
 
     async def _told(self, view: ReadableChild, invocation: Invocation) -> dict[str, JsonValue]:
         key = self._access.shown(view.session.key, invocation)
@@ -195,19 +218,25 @@ class Subagents:
 
     async def _result(self, view: ReadableChild) -> JsonObject:
         """The last thing it said; data, as all that other sessions say."""
+        said = await self._said_last(view)
+        if said is None:
+            return {}
+        shown, redacted = redact(said, self._scanner)
+        return {
+            "result": shown[:RESULT_CHARS],
+            **({"contentTruncated": True} if len(shown) > RESULT_CHARS else {}),
+            **({"contentRedacted": True} if redacted else {}),
+        }
+
+    async def _said_last(self, view: ReadableChild) -> str | None:
         query = HistoryQuery(
             key=view.session.key, session_id=view.session.session_id, tools=False, limit=LOOKED_BACK
         )
         for entry in reversed((await self._store.history(query)).entries):
             said = visible(text_of(entry.body)) if isinstance(entry.body, AssistantMessage) else None
             if said:
-                shown, redacted = redact(said, self._scanner)
-                return {
-                    "result": shown[:RESULT_CHARS],
-                    **({"contentTruncated": True} if len(shown) > RESULT_CHARS else {}),
-                    **({"contentRedacted": True} if redacted else {}),
-                }
-        return {}
+                return said
+        return None if not view.task else view.task.result
 
     # -- acting --------------------------------------------------------------------------------------
 

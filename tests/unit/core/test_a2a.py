@@ -7,8 +7,10 @@ from roost.core.a2a import (
     advance,
     announce_address,
     announce_run,
+    attend,
     check_hops,
     leave,
+    listens,
     one_way,
     turns,
 )
@@ -279,6 +281,23 @@ def test_who_leaves_an_exchange_that_is_awaited_has_it_written() -> None:
     seen = ExchangeSnapshot(exchange=awaited, target=Snapshot(key=OPS))
     assert leave(seen) == (PutExchange(exchange=replace(awaited, sent=Sent())),)
     assert leave(replace(seen, exchange=samples.exchange())) == ()
+
+
+@pytest.mark.requirement("P6")
+def test_who_waits_again_in_a_later_run_is_told_in_that_call_until_it_leaves() -> None:
+    sent = replace(samples.exchange(), sent=Sent(by="first"))
+    (put,) = attend(ExchangeSnapshot(exchange=sent, target=Snapshot(key=OPS)), "later")
+    assert isinstance(put, PutExchange)
+    seen = ExchangeSnapshot(exchange=put.exchange, target=Snapshot(key=OPS))
+    assert [listens(_at_work(run), put.exchange) for run in ("first", "later")] == [False, True]
+    assert attend(seen, "later") == ()
+    assert leave(seen) == (PutExchange(exchange=sent),)
+    over = replace(sent, state=ExchangeState.REPLIED)
+    assert attend(replace(seen, exchange=over), "later") == ()
+
+
+def _at_work(run_id: str) -> Snapshot:
+    return replace(samples.snapshot(MAIN), running=samples.run(run_id))
 
 
 @pytest.mark.requirement("F6")

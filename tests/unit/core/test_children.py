@@ -171,6 +171,15 @@ def test_an_idle_sub_agent_is_given_its_childs_end_in_a_new_run() -> None:
     )
 
 
+@pytest.mark.requirement("P1", "P15")
+def test_an_idle_sub_agent_goes_on_for_whoever_asked_the_turn_that_spawned_its_child() -> None:
+    asked = replace(BATCH, key=CHILD, cause=replace(BATCH.cause, hops=(MAIN,)))
+    below = replace(CHILD_RUN, cause=replace(BATCH.cause, hops=(MAIN, CHILD)))
+    _, queued, *_ = child_end(replace(spawned(asked, samples.snapshot(CHILD)), run=below), ending())
+    assert isinstance(queued, QueueRun)
+    assert (queued.run.request.reply_to, queued.run.cause.hops) == (CHAT, (MAIN,))
+
+
 @pytest.mark.requirement("P1", "D21")
 def test_a_sub_agent_hears_of_its_child_in_the_time_that_its_task_has_left() -> None:
     at_task = replace(BATCH, key=CHILD, request=Request(longest_ms=7), started_at=NOON)

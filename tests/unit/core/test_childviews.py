@@ -158,7 +158,9 @@ ONE = view(1, label="first")
 TWO = replace(view(2, name="second"), task=PENDING)
 OLD = view(3, label="old", at=NOON - RECENT_MS - 1)
 LONG = "what it is called goes on for more characters than a list shows"
-ALL = (view(4, label="a long name"), view(5, label=LONG), ONE, TWO, OLD)
+BY_YEAR = view(6, label="2026")
+BY_DIGITS = replace(view(7), run=ended("01986ac2-run"))
+ALL = (view(4, label="a long name"), view(5, label=LONG), BY_YEAR, BY_DIGITS, ONE, TWO, OLD)
 
 
 @pytest.mark.parametrize(
@@ -177,13 +179,15 @@ ALL = (view(4, label="a long name"), view(5, label=LONG), ONE, TWO, OLD)
         ("last", [2]),
         ("all", [2]),
         ("*", [2]),
+        ("2026", [6]),
+        ("0198", [7]),
     ],
 )
 def test_a_child_is_named_in_many_ways(target: str, numbers: list[int]) -> None:
     assert [one.number for one in chosen(target, ALL, NOON)] == numbers
 
 
-@pytest.mark.parametrize("target", ["9", "old", "3", "nobody"])
+@pytest.mark.parametrize("target", ["9", "old", "3", "nobody", "9" * 5_000, "#", "²"])
 def test_what_is_not_there_or_long_over_is_not_found(target: str) -> None:
     with pytest.raises(NotFound, match="no sub-agent"):
         chosen(target, ALL, NOON)

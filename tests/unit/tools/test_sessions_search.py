@@ -156,6 +156,14 @@ async def test_hits_are_limited_and_it_is_told_whether_there_are_more(house: Hou
     assert (await search(exact, "zebra", limit=3))["truncated"] is False
 
 
+async def test_a_session_id_confines_a_search_to_its_generation(house: House) -> None:
+    before = await house.open(MAIN, said("a", "zebra"))
+    await house.reset(said("b", "zebra"))
+    found = await search(house, "zebra", sessionKey=before.session_id)
+    assert [row["messageId"] for row in found["results"]] == ["a"]
+    assert (await search(house, "zebra", sessionKey="main"))["count"] == 2
+
+
 async def test_what_is_passed_over_takes_no_place_among_the_hits(house: House) -> None:
     hidden = [answered(f"h{number}", "<think>zebra</think>") for number in range(2 * STEP)]
     await house.open(MAIN, said("a", "zebra"), *hidden)

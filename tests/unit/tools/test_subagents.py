@@ -4,15 +4,18 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import anyio
 import pytest
 
-from roost.core.effects import EndRun, KillInput, SettleCompletion
-from roost.core.exchanges import CompletionStatus
+from roost.core.childviews import MOST_CHILDREN
+from roost.core.effects import AcknowledgeCompletion, EndRun, KillInput, SettleCompletion
+from roost.core.exchanges import Cleanup, CompletionStatus
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
 from roost.core.notices import derived_id
 from roost.core.rights import Rights
 from roost.core.runs import Outcome, RunState
+from roost.core.sources import child_key
 from roost.core.visibility import Level
 from roost.testing.builders import answered
 from roost.tools.sessions_spawn import SessionsSpawn
@@ -32,13 +35,13 @@ class Nest:
         self.house = House()
         self.stopped: list[str] = []
 
-    async def begin(self, *labels: str) -> None:
+    async def begin(self, *labels: str, cleanup: Cleanup = Cleanup.KEEP) -> None:
         await self.house.family()
         lease = await self.house.store.acquire_lease(Gateway(name="g", holder="g"))
         await started(self.house.store, lease, "r1")
         for number, label in enumerate(labels):
             invocation = replace(
-                self.house.invocation({"task": f"do {label}", "label": label}),
+                self.house.invocation({"task": f"do {label}", "label": label, "cleanup": cleanup}),
                 call_id=f"s{number}",
                 rights=Rights(spawns=1),
             )
@@ -51,7 +54,15 @@ class Nest:
         text = text_of(outcome)
         return dict(json.loads(text)) if text.startswith("{") else {"refused": text}
 
-    async def end(self, number: int, state: RunState = RunState.DONE, error: str | None = None) -> SessionKey:
+    async def end(
+        self,
+        number: int,
+        state: RunState = RunState.DONE,
+        error: str | None = None,
+        *,
+        result: str | None = None,
+        heard: bool = False,
+    ) -> SessionKey:
         one = (await self.house.store.completions(self.house.key))[number]
         outcome = Outcome(state=state, at=self.house.clock.now(), error=error)
         run = await known_run(self.house.store, one.child_run)
@@ -59,7 +70,10 @@ class Nest:
             self.house.store,
             KillInput(inbound_id=derived_id("task", str(one.child)), reason="over"),
             EndRun(run_id=run.id, outcome=outcome),
-            SettleCompletion(child_run=run.id, status=STATUS[state], at=outcome.at, error=error),
+            SettleCompletion(
+                child_run=run.id, status=STATUS[state], at=outcome.at, error=error, result=result
+            ),
+            *([AcknowledgeCompletion(child_run=run.id, at=outcome.at)] if heard else []),
             key=one.child,
         )
         return one.child
@@ -105,6 +119,54 @@ async def test_a_wait_returns_what_was_said_or_what_went_wrong(nest: Nest) -> No
     assert said["children"][0]["result"] == "it is 5"
     broken = await nest.ask(action="wait", target="b")
     assert broken["children"][0]["error"] == "it broke"
+
+
+@pytest.mark.parametrize(
+    ("state", "said", "told"),
+    [
+        (
+            RunState.DONE,
+            {"result": "it is sk-" + "a1B2" * 8},
+            {"result": "it is sk-a1B…a1B2", "status": "done"},
+        ),
+        (RunState.FAILED, {"error": "it broke"}, {"error": "it broke", "status": "failed"}),
+    ],
+)
+async def test_a_wait_tells_how_a_child_ended_whose_session_goes_with_its_end(
+    state: RunState, said: dict[str, Any], told: dict[str, str]
+) -> None:
+    nest = Nest()
+    await nest.begin("a", cleanup=Cleanup.DELETE)
+    heard: list[dict[str, Any]] = []
+
+    async def wait() -> None:
+        heard.append(await nest.ask(action="wait", target="a"))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(wait)
+        await anyio.wait_all_tasks_blocked()
+        child = await nest.end(0, state, heard=True, **said)
+    assert await nest.house.store.session(child) is None
+    (row,) = heard[0]["children"]
+    assert heard[0]["status"] == "ok"
+    assert told.items() <= row.items()
+
+
+@pytest.mark.requirement("D64")
+async def test_a_child_at_work_is_listed_however_many_were_active_after_it(nest: Nest) -> None:
+    for number in range(MOST_CHILDREN):
+        await nest.house.open(child_key("main", f"later-{number}"), parent=nest.house.key)
+    told = await nest.ask(action="list")
+    assert [view["label"] for view in told["active"]] == ["a", "b"]
+
+
+@pytest.mark.requirement("D64")
+async def test_a_child_keeps_its_number_when_another_is_gone() -> None:
+    nest = Nest()
+    await nest.begin("a", "b", cleanup=Cleanup.DELETE)
+    assert (await nest.ask(action="list"))["text"] == "#1 a: queued\n#2 b: queued"
+    await nest.end(0, heard=True)
+    assert (await nest.ask(action="steer", target="2", message="more"))["label"] == "b"
 
 
 @pytest.mark.requirement("P24")

@@ -197,6 +197,8 @@ class MemoryTables(FactTables, DeliveryTables, JobTables, PointTables):
             session = await self.session_by_id(entry.session_id)
             if session is None or query.key not in (None, session.key) or session.key.kind in query.hidden:
                 continue
+            if query.session_id not in (None, entry.session_id):
+                continue
             if self._shows(session.key, query.scope) and matches(
                 query.query, segment(searchable_text(entry.body))
             ):
@@ -336,6 +338,9 @@ class MemoryTables(FactTables, DeliveryTables, JobTables, PointTables):
             for completion in self._completions
             if completion.requester == requester and completion.acknowledged_at is None
         )
+
+    async def spawned(self, requester: SessionKey) -> tuple[Completion, ...]:
+        return tuple([completion for completion in self._completions if completion.requester == requester])
 
     async def batch(self, requester: SessionKey, batch: str) -> tuple[Completion, ...]:
         return tuple(

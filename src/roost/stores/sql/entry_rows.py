@@ -66,6 +66,9 @@ class EntryRows(SessionRows):
         if query.key is not None:
             conditions.append("where_key")
             bindings["key"] = key_text(query.key)
+        if query.session_id is not None:
+            conditions.append("where_generation")
+            bindings["session_id"] = query.session_id
         return tuple(
             SearchHit(key=stored_key(row[0]), entry=_read_entry(row[1], row[2:]))
             for row in await self._rows(filtered(self.sql, "search", conditions), bindings)

@@ -203,6 +203,9 @@ ORDER BY e.seq DESC LIMIT ?;
 -- name: where_key
 AND s.key = :key;
 
+-- name: where_generation
+AND g.session_id = :session_id;
+
 -- name: insert_event
 INSERT INTO events (session, number, at, kind, ref) VALUES (?, ?, ?, ?, ?);
 
@@ -304,6 +307,9 @@ SELECT body FROM completions WHERE child_run = ?;
 
 -- name: owed
 SELECT body FROM completions WHERE requester = ? AND acknowledged_at IS NULL ORDER BY seq;
+
+-- name: spawned
+SELECT body FROM completions WHERE requester = ? ORDER BY seq;
 
 -- name: batch
 SELECT body FROM completions WHERE requester = ? AND batch = ? ORDER BY seq;

@@ -146,6 +146,9 @@ class WorkRows(Rows):
     async def owed(self, requester: SessionKey) -> tuple[Completion, ...]:
         return await self._bodies("owed", (key_text(requester),), Completion)
 
+    async def spawned(self, requester: SessionKey) -> tuple[Completion, ...]:
+        return await self._bodies("spawned", (key_text(requester),), Completion)
+
     async def batch(self, requester: SessionKey, batch: str) -> tuple[Completion, ...]:
         return await self._bodies("batch", (key_text(requester), batch), Completion)
 

@@ -67,6 +67,9 @@ class RunVerbs(Verbs):
     async def completions(self, requester: SessionKey) -> tuple[Completion, ...]:
         return await self._look(lambda tables: tables.owed(requester))
 
+    async def spawned(self, requester: SessionKey) -> tuple[Completion, ...]:
+        return await self._read(lambda tables: tables.spawned(requester))
+
     async def claim_runs(self, lease: Lease, choose: Choose) -> tuple[Run, ...]:
         async def verb(unit: Unit) -> tuple[Run, ...]:
             await hold(unit, lease)
