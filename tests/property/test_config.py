@@ -55,7 +55,9 @@ CONTRADICTORY = frozenset(
 LEAVES: Mapping[str, st.SearchStrategy[Any]] = {
     "`true` or": st.booleans(),
     "text that": st.just(PLANTED) | st.just("${PLANTED}") | st.just({"env": "PLANTED"}),
-    "text": st.text(min_size=1, max_size=8).filter(lambda text: bool(text.strip()) and "${" not in text),
+    "text": st.text(min_size=1, max_size=8).filter(
+        lambda text: bool(text.strip()) and "${" not in text and "\0" not in text
+    ),
     "duration": st.integers(1, 10_000).flatmap(
         lambda n: st.sampled_from([f"{n}{unit}" for unit in ("s", "m", "h", "d")])
     ),
