@@ -14,7 +14,7 @@ from roost.config.secretfields import OTHERS, Surroundings, open_to_others
 from roost.config.section import Loc
 from roost.config.settings import Settings
 from roost.config.syntax import parse
-from roost.config.validation import validate
+from roost.config.validation import agreed, validate
 from roost.core.secrets import Secret
 
 HOME, FILE, TOKEN, DATABASE = "ROOST_HOME", "ROOST_CONFIG", "ROOST_GATEWAY_TOKEN", "ROOST_DATABASE_URL"
@@ -52,8 +52,8 @@ class Loaded:
     read_again: "Callable[[], Loaded]" = field(repr=False, compare=False)
 
     def with_change(self, change: Callable[[Settings], Settings]) -> "Loaded":
-        """With what the command line says over the file, now and whenever it is read again."""
-        settings = change(self.settings)
+        """With what the command line says over the file, now and whenever it is read again, if the two go together."""
+        settings = agreed(change(self.settings), f"{self.sources.file} with what the command line says")
         return replace(
             self,
             settings=settings,

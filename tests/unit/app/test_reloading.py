@@ -288,6 +288,17 @@ async def test_a_door_is_not_opened_before_those_who_come_in_are_kept_apart(home
         assert (settings.channels["x"].dm_policy, settings.session.dm_scope) == ("open", "per-channel-peer")
 
 
+@pytest.mark.requirement("S12")
+async def test_no_credential_is_given_up_before_the_gateway_listens_on_loopback_only(home: Home) -> None:
+    listening = {"bind": "lan", "dangerouslyAllowClearText": True}
+    home.write({"gateway": {**listening, "auth": {"token": "the-first-token"}}})
+    async with home.serving() as gateway:
+        home.write({"gateway": {"bind": "loopback", "auth": {"mode": "none"}}})
+        await gateway.look(2)
+        assert gateway.composed[-1].settings.gateway.auth.mode == "token"
+        assert gateway.condition == Condition.RETRYING
+
+
 async def test_a_credential_that_moved_into_a_file_of_its_own_is_watched_there(home: Home) -> None:
     home.write({"gateway": {"auth": {"token": "the-first-token"}}})
     async with home.serving() as gateway:

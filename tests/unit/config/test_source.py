@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from roost.config.gateway import Bind
 from roost.config.problems import ConfigRefused
 from roost.config.settings import Settings
 from roost.config.source import ConfigSource, Loaded, from_environment, load
@@ -225,6 +226,18 @@ def test_what_the_command_line_says_holds_when_the_file_is_read_again(tmp_path: 
     for one in (told, again, again.read_again()):
         assert one.settings.gateway.dangerously_allow_clear_text
         assert [str(remark.path) for remark in one.warnings] == ["gateway.dangerouslyAllowClearText"]
+
+
+@pytest.mark.requirement("S12")
+def test_the_command_line_opens_no_gateway_that_asks_for_nothing(tmp_path: Path) -> None:
+    def change(settings: Settings) -> Settings:
+        bound = {"bind": Bind("lan"), "dangerously_allow_clear_text": True}
+        return settings.model_copy(update={"gateway": settings.gateway.model_copy(update=bound)})
+
+    told = load({"ROOST_HOME": str(tmp_path)}).with_change(change)
+    (tmp_path / "roost.json").write_text("{ gateway: { auth: { mode: 'none' } } }")
+    with pytest.raises(ConfigRefused, match=r"command line says was refused.*\n.*needs auth"):
+        told.read_again()
 
 
 def test_a_key_of_the_certificate_that_others_can_read_is_remarked_on(tmp_path: Path) -> None:
