@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from roost.core.addresses import ChatType
 from roost.core.deliveries import Confirmed, DeliveryState, Unknown
 from roost.core.effects import (
     AcceptInput,
@@ -283,13 +284,13 @@ async def test_a_thread_belongs_to_the_session_it_was_bound_to_last(store: Store
 
 async def test_a_thread_is_the_same_whether_or_not_it_is_said_who_writes_there(store: Store) -> None:
     await opened(store)
-    known = replace(CHAT, person="ada")
+    known = replace(CHAT, person="ada", chat_type=ChatType.DIRECT)
     bound = ThreadBinding(address=known, key=MAIN, bound_by=OWNER, bound_at=NOON, used_at=NOON)
     await change(store, BindThread(binding=bound))
     for address in (CHAT, known):
         found = await store.thread_binding(address)
         assert found == bound
-        assert found.address.person == "ada"
+        assert (found.address.person, found.address.chat_type) == ("ada", ChatType.DIRECT)
     await change(store, UnbindThread(address=CHAT))
     assert await store.thread_binding(known) is None
 

@@ -2,14 +2,17 @@
 
 import pytest
 
+from roost.config.policies import retention
 from roost.core.effects import Archive, DeleteSession
 from roost.core.keys import SessionKey
+from roost.core.retention import Swept
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN
-from roost.testing.clock import NOON
+from roost.testing.clock import NOON, FakeClock
 from tests.contract.homes import Reopen
 from tests.contract.scenes import change, opened
+from tests.unit.config.given import settings
 
 SIDE = SessionKey.named("main", "side")
 MUCH = 400_000
@@ -48,3 +51,26 @@ async def test_what_was_said_takes_its_bytes(store: Store) -> None:
     full = await used(store)
     await change(store, DeleteSession(key=MAIN))
     assert await used(store) <= full - len(text) // 2
+
+
+async def test_the_longest_times_that_can_be_configured_keep_everything(
+    store: Store, clock: FakeClock
+) -> None:
+    await opened(store, SessionKey.parse("agent:main:subagent:one"))
+    long = "53375995583d"
+    longest = settings(
+        {
+            "session": {
+                "maintenance": {
+                    "pruneAfter": long,
+                    "archiveDashboardAfter": long,
+                    "resetArchiveRetention": long,
+                    "maxEntries": 10**11,
+                    "maxDiskBytes": "4194303tb",
+                }
+            },
+            "cron": {"sessionRetention": long},
+            "agents": {"defaults": {"subagents": {"archiveAfterMinutes": 10**11}}},
+        }
+    )
+    assert await store.sweep(retention(longest).at(clock.now())) == Swept()

@@ -5,7 +5,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from roost.core.addresses import Address
+from roost.core.addresses import Address, ChatType
 from roost.core.deliveries import (
     Confirmed,
     Delivery,
@@ -126,7 +126,7 @@ async def test_a_place_is_one_address_whether_or_not_it_is_said_who_is_met_there
     store: Store, lease: Lease
 ) -> None:
     await added(store, "d-1")
-    await added(store, "d-2", address=replace(ALICE, person="ada"))
+    await added(store, "d-2", address=replace(ALICE, person="ada", chat_type=ChatType.DIRECT))
     assert await claimed(store, lease) == ["d-1"]
     assert await claimed(store, lease) == []
 

@@ -1,6 +1,7 @@
 """What no store can keep is refused at once, whole, and is the caller's to mend."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from math import inf, nan
 
@@ -31,7 +32,7 @@ from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.ledger import Denial, LedgerRow
 from roost.core.messages import AssistantMessage, Notice, ToolCall, ToolResult, Usage
 from roost.core.principals import OWNER
-from roost.core.queries import LedgerQuery
+from roost.core.queries import HistoryQuery, LedgerQuery
 from roost.core.runs import Request, Run, RunKind
 from roost.core.sessions import Labels, Overrides
 from roost.core.threads import BindThread, ThreadBinding
@@ -223,3 +224,11 @@ async def test_half_a_character_is_refused_wherever_it_stands(store: Store, effe
     with pytest.raises(InvalidInput):
         await change(store, ChangeSession(key=MAIN, touched=NOON + 1), effect)
     assert await known(store) == before
+
+
+async def test_a_question_that_no_store_can_be_asked_leaves_the_next_one_its_answer(store: Store) -> None:
+    await opened(store)
+    for _ in range(3):
+        with suppress(InvalidInput):
+            assert await store.session_by_id(HALF) is None
+        assert (await store.history(HistoryQuery(key=MAIN))).entries == ()

@@ -4,12 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.addresses import ChatType
+from roost.core.addresses import Address, ChatType
+from roost.core.admission import GroupPolicy
+from roost.core.scopes import SessionScope
 from roost.core.sendpolicy import SendAction, SendMatch, SendPolicy, SendRule
 from roost.testing.scripts import Say
 from roost.testing.wires import LocalClient
-from tests.flows.gateways import ADA, place
+from tests.flows.gateways import ADA, chat, place
 from tests.flows.served import Gate, Opened, send
+from tests.flows.stages import KITCHEN
 
 DENIED = SendPolicy(
     rules=(SendRule(action=SendAction.DENY, match=SendMatch(channel="loopback", chat_type=ChatType.DIRECT)),)
@@ -62,6 +65,27 @@ async def test_a_policy_holds_in_chat_send_agent_and_auto_reply_and_a_session_ma
         assert await answers(gate, client, "by-command") == []
         await client.call("sessions.patch", {"key": "main", "sendPolicy": None})
         assert await answers(gate, client, "again") == all_three
+
+
+@pytest.mark.requirement("D20")
+@pytest.mark.parametrize("first", [True, False])
+async def test_a_rule_for_a_kind_of_chat_holds_in_a_session_that_was_opened_in_another(
+    opened: Opened, first: bool
+) -> None:
+    async with opened() as (gate, _):
+        gate.bench.model.otherwise = (Say("words"),)
+        door = replace(gate.engine.rules.doors["loopback"], group_policy=GroupPolicy.OPEN)
+        routing = replace(gate.engine.rules.routing, scope=SessionScope.GLOBAL)
+        await gate.engine.reload(
+            replace(gate.engine.rules, sending=ELSEWHERE, doors={"loopback": door}, routing=routing)
+        )
+        for grouped in (first, not first):
+            said_in = KITCHEN if grouped else chat(ADA)
+            await gate.bench.channel.say("hello", sender=ADA, chat=said_in, mentions_bot=True)
+            await gate.bench.channel.wait_acknowledged()
+            await gate.engine.settled()
+        assert gate.bench.channel.replies(place(ADA)) == ("words",)
+        assert gate.bench.channel.replies(Address(channel="loopback", to="kitchen")) == ()
 
 
 @pytest.mark.requirement("D35")

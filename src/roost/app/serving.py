@@ -18,8 +18,7 @@ from roost.app.housing import housed
 from roost.app.opening import open_engine
 from roost.app.places import log_file
 from roost.config import Loaded, Settings
-from roost.config import gateway as config
-from roost.config.gateway import CLEAR_TEXT, TOKEN_FILE, AuthMode, Bind
+from roost.config.gateway import TOKEN_FILE, AuthMode, Bind
 from roost.config.printed import printed
 from roost.core.entrance import Entrance
 from roost.core.errors import ConfigInvalid
@@ -77,7 +76,7 @@ async def open_gateway(
     token_file = _token_file(loaded)
     own = None if token_file is None else OwnToken(token_file)
     certificate = _certificate(loaded)
-    listening = bind(_host(settings), settings.port if port is None else port)
+    listening = bind(settings.bind.host, settings.port if port is None else port)
     host, bound = listening.getsockname()[:2]
     try:
         log = log_file(loaded.sources.home)
@@ -158,14 +157,6 @@ async def _settled(loaded: Loaded, address: Bind | None) -> Loaded:
 def _bound(address: Bind, settings: Settings) -> Settings:
     own = settings.gateway.model_copy(update={"bind": address})
     return settings.model_copy(update={"gateway": own})
-
-
-def _host(settings: config.Gateway) -> str:
-    if settings.auth.mode is AuthMode.NONE and not settings.bind.is_loopback:
-        raise ConfigInvalid("beyond loopback the gateway needs auth", hint="set `gateway.auth.mode`")
-    if not settings.bind.is_loopback and not settings.is_private:
-        raise ConfigInvalid(CLEAR_TEXT)
-    return settings.bind.host
 
 
 async def _drain(house: House, server: Listener, limit_ms: int) -> None:

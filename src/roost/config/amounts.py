@@ -10,6 +10,9 @@ from roost.core.figures import UNITS
 _SIZE_UNITS: Mapping[str, int] = {"b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30, "tb": 1 << 40}
 _DOLLAR = "$"
 _DOLLAR_UNITS: Mapping[str, int] = {_DOLLAR: 1_000_000}
+# In whatever unit something is counted, what is reckoned with it stays a number that a store can hold.
+MOST_COUNTED = 10**11
+_MOST = 2**62
 _AMOUNT = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)\s*([a-z]*)", re.ASCII)
 
 
@@ -30,6 +33,8 @@ def _parse(found: object, units: Mapping[str, int], bare: str | None) -> int:
     amount = Decimal(number) * scale
     if amount != int(amount):
         raise SpellingError
+    if amount > _MOST:
+        raise SpellingError("it is more than can be reckoned with")
     return int(amount)
 
 

@@ -24,8 +24,7 @@ _TAKEN = FORWARDED | {"authorization", "cookie", "host", "origin", "user-agent"}
 # Where the token lies that is made at the first start, below the folder of all state.
 TOKEN_FILE = "gateway.token"  # noqa: S105 — the name of a file
 
-
-CLEAR_TEXT = (
+_CLEAR_TEXT = (
     "beyond loopback the gateway needs TLS: set `gateway.tls.cert` and `gateway.tls.key`, or put a proxy with TLS before a"
     " gateway on loopback (`gateway.dangerouslyAllowClearText` does without)"
 )
@@ -198,6 +197,6 @@ class Gateway(Section):
         if self.auth.mode is AuthMode.NONE and not self.bind.is_loopback:
             yield ("bind",), "beyond loopback the gateway needs auth: set `gateway.auth.mode`"
         if not self.bind.is_loopback and not self.is_private:
-            yield ("bind",), CLEAR_TEXT
+            yield ("bind",), _CLEAR_TEXT
         if self.auth.mode is AuthMode.TRUSTED_PROXY and not self.trusted_proxies:
             yield ("trustedProxies",), "mode `trusted-proxy` needs the proxies it trusts"

@@ -18,8 +18,9 @@ Roost reads one JSON5 file: comments, trailing commas and unquoted keys are fine
 below hold. A file with anything wrong in it is refused whole, with every problem named.
 
 A running gateway looks at the file, and at the files that hold credentials, every half second and takes a change over
-without a restart. If anything is wrong it keeps the configuration it has, and says so in its log and its health. What
-a program printed is asked for again at each change of the file.
+without a restart. If anything is wrong, or the file is gone, it keeps the configuration it has, and says so in its log and its health. What
+a program printed is asked for again at each change of the file. What needs a restart stays as it was until then; a change that
+may not stand beside that, such as an open gateway while it still listens beyond loopback, is refused with the rest.
 
 | Variable | Meaning |
 |---|---|

@@ -9,6 +9,9 @@ from roost.config.frozen import FrozenMap
 from roost.config.problems import path_text
 from roost.config.section import Loc, S, Section, Takes
 from roost.config.settings import Settings
+from roost.config.validation import agreed
+
+_MEANWHILE = "what would be in force until a restart"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,15 +34,16 @@ def changes(old: Settings, new: Settings) -> Reload:
 
 
 def until_restart(old: Settings, new: Settings) -> Settings:
-    """The new settings, with the old values where a change waits for a restart."""
-    return _blended(old, new, Takes.NEXT_RUN, frozenset({Takes.AT_ONCE, Takes.NEXT_RUN}))
+    """The new settings, with the old values where a change waits for a restart. `ConfigRefused` where the two do not
+    stand together: a gateway that is to be open on loopback still listens beyond it."""
+    return agreed(_blended(old, new, Takes.NEXT_RUN, frozenset({Takes.AT_ONCE, Takes.NEXT_RUN})), _MEANWHILE)
 
 
 def at_once(old: Settings, new: Settings) -> Settings:
     """The old settings with the new credentials and denials. Models stay as they were opened, and so do their
-    credentials, which a program may have to print first; agents come and go with their models."""
+    credentials, which a program may have to print first; agents come and go with their models. Refused as above."""
     taken = _blended(old, new, Takes.NEXT_RUN, frozenset({Takes.AT_ONCE}))
-    return taken.model_copy(update={"models": old.models})
+    return agreed(taken.model_copy(update={"models": old.models}), _MEANWHILE)
 
 
 def _blended(old: S, new: S, inherited: Takes, wanted: frozenset[Takes]) -> S:

@@ -5,7 +5,6 @@ value: whoever needs the credential decides when, and whether, to run it.
 """
 
 import os
-import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from pydantic import GetCoreSchemaHandler, ValidationInfo
 from pydantic_core import CoreSchema, core_schema
 
 from roost.config.amounts import SpellingError
+from roost.config.plainfiles import Unfit, read_plain
 from roost.config.spelling import read_text
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonValue
@@ -86,12 +86,10 @@ def _from_file(found: object, around: Surroundings) -> Secret:
     path = around.resolve(read_text(found))
     around.files.append(path)
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise SpellingError(f"{path} is not a file")
-        if status.st_size > _LARGEST:
-            raise SpellingError(f"{path} is too large for a credential")
-        text = path.read_text(encoding="utf-8").rstrip("\r\n")
+        content, status = read_plain(path, _LARGEST, "a credential")
+        text = content.decode().rstrip("\r\n")
+    except Unfit as unfit:
+        raise SpellingError(f"{path} {unfit}") from None
     except OSError as error:
         raise SpellingError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -8,13 +8,14 @@ from pathlib import Path
 from roost.config.agents import Agent
 from roost.config.document import Document, fill
 from roost.config.gateway import TOKEN_FILE
+from roost.config.plainfiles import Unfit, read_plain
 from roost.config.problems import ConfigRefused, Problem, path_text
 from roost.config.remarks import Remark, remarks_on
 from roost.config.secretfields import OTHERS, Surroundings, open_to_others
 from roost.config.section import Loc
 from roost.config.settings import Settings
 from roost.config.syntax import parse
-from roost.config.validation import validate
+from roost.config.validation import agreed, validate
 from roost.core.secrets import Secret
 
 HOME, FILE, DATABASE = "ROOST_HOME", "ROOST_CONFIG", "ROOST_DATABASE_URL"
@@ -22,6 +23,7 @@ TOKEN, PASSWORD = "ROOST_GATEWAY_TOKEN", "ROOST_GATEWAY_PASSWORD"
 # As every program of the host reads it.
 ZONE = "TZ"
 STORE_FILE = "roost.db"
+_LARGEST = 4 << 20
 _OVERRIDES: Mapping[str, Loc] = {
     TOKEN: ("gateway", "auth", "token"),
     PASSWORD: ("gateway", "auth", "password"),
@@ -57,8 +59,8 @@ class Loaded:
     read_again: "Callable[[], Loaded]" = field(repr=False, compare=False)
 
     def with_change(self, change: Callable[[Settings], Settings]) -> "Loaded":
-        """With what the command line says over the file, now and whenever it is read again."""
-        settings = change(self.settings)
+        """With what the command line says over the file, now and whenever it is read again, if the two go together."""
+        settings = agreed(change(self.settings), f"{self.sources.file} with what the command line says")
         return replace(
             self,
             settings=settings,
@@ -144,8 +146,14 @@ class ConfigSource:
         it was named."""
         loaded = self.draft()
         if FILE in self.environ and not loaded.sources.exists:
-            reason = f"{FILE} names it, and it does not exist; make it, or unset {FILE}"
-            raise ConfigRefused(str(self.file), [Problem(path="the file", reason=reason)])
+            raise self._unreadable(f"{FILE} names it, and it does not exist; make it, or unset {FILE}")
+        return loaded
+
+    def _read_again(self) -> Loaded:
+        """The same for who goes by a file that was there: one that an editor just replaces is not the defaults."""
+        loaded = self.read()
+        if not loaded.sources.exists:
+            raise self._unreadable("it was there and is gone; put it back, or write `{}` for the defaults")
         return loaded
 
     def draft(self) -> Loaded:
@@ -178,7 +186,7 @@ class ConfigSource:
                 credentials=tuple(around.files),
                 zone=self.environ.get(ZONE),
             ),
-            read_again=self.read,
+            read_again=self._read_again if exists else self.read,
         )
         if broad := _broad(loaded):
             raise ConfigRefused(str(self.file), broad)
@@ -186,14 +194,20 @@ class ConfigSource:
 
     def _text(self) -> str | None:
         try:
-            return self.file.read_text(encoding="utf-8-sig")
+            content, _ = read_plain(self.file, _LARGEST, "a configuration")
+            return content.decode("utf-8-sig")
         except FileNotFoundError:
             return None
+        except Unfit as unfit:
+            reason = f"it {unfit}"
         except UnicodeDecodeError as error:
             reason = f"not UTF-8 at byte {error.start}"
         except OSError as error:
             reason = f"cannot be read: {error.strerror}"
-        raise ConfigRefused(str(self.file), [Problem(path="the file", reason=reason)])
+        raise self._unreadable(reason)
+
+    def _unreadable(self, reason: str) -> ConfigRefused:
+        return ConfigRefused(str(self.file), [Problem(path="the file", reason=reason)])
 
 
 def _broad(loaded: Loaded) -> tuple[Problem, ...]:

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import GetCoreSchemaHandler, Strict
 from pydantic_core import CoreSchema, core_schema
 
-from roost.config.amounts import ByteSize, Duration, SpellingError
+from roost.config.amounts import MOST_COUNTED, ByteSize, Duration, SpellingError
 from roost.core.addresses import ChatType
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonValue
@@ -86,6 +86,8 @@ def whole(low: int, high: int | None = None) -> Spelling:
             raise SpellingError
         if number < low or (high is not None and number > high):
             raise SpellingError
+        if number > MOST_COUNTED:
+            raise SpellingError(f"it is more than {MOST_COUNTED}")
         return number
 
     return Spelling(parse, allowed)

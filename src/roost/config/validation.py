@@ -1,7 +1,7 @@
 """From a document to settings, or to the list of everything that is wrong with it."""
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 import orjson
 from pydantic import ValidationError
@@ -10,9 +10,9 @@ from pydantic_core import ErrorDetails
 from roost.config.amounts import SpellingError
 from roost.config.catalogue import keys
 from roost.config.document import Document
-from roost.config.problems import Problem, nearest, path_text
+from roost.config.problems import ConfigRefused, Problem, nearest, path_text
 from roost.config.secretfields import Surroundings
-from roost.config.section import Loc
+from roost.config.section import Loc, Section
 from roost.config.settings import Settings
 from roost.config.shapes import KEY, Leaf, ListOf, ObjectOf, Shape, shape_at
 
@@ -31,6 +31,31 @@ def validate(document: Document, around: Surroundings) -> tuple[Settings | None,
     for problem in (*document.problems, *(_problem(error, document) for error in errors)):
         problems.setdefault(problem.path, problem)
     return (None if problems else settings), tuple(problems.values())
+
+
+def agreed(settings: Settings, source: str) -> Settings:
+    """Settings that were put together of others, if they stand together as those of one file must."""
+    problems = tuple(_contradictions(settings, ()))
+    if problems:
+        raise ConfigRefused(source, problems)
+    return settings
+
+
+def _contradictions(value: object, loc: Loc) -> Iterator[Problem]:
+    match value:
+        case Section():
+            for place, reason in value.conflicts():
+                yield Problem(path=path_text((*loc, *place)), reason=reason)
+            for name, info in type(value).model_fields.items():
+                yield from _contradictions(getattr(value, name), (*loc, str(info.alias)))
+        case Mapping():
+            for name, item in value.items():
+                yield from _contradictions(item, (*loc, str(name)))
+        case tuple():
+            for index, item in enumerate(value):
+                yield from _contradictions(item, (*loc, index))
+        case _:
+            pass
 
 
 def _attempt(value: object, around: Surroundings) -> tuple[Settings | None, list[ErrorDetails]]:

@@ -259,7 +259,13 @@ def announce_address(session: Session, met: Met) -> Address | None:
     facts = session.facts
     if facts.shared and facts.channel and facts.peer:
         account = facts.account or DEFAULT_ACCOUNT
-        return Address(channel=facts.channel, to=facts.peer, account=account, thread=facts.thread)
+        return Address(
+            channel=facts.channel,
+            to=facts.peer,
+            account=account,
+            thread=facts.thread,
+            chat_type=facts.chat_type,
+        )
     return met(session)
 
 

@@ -34,13 +34,14 @@ class Account(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
     """One place on one channel that can receive a message. `person` is the id of who writes there, of a direct chat that
-    has an id of its own; the place is the same without it."""
+    has an id of its own, and `chat_type` what kind of chat it is, where that is known; the place is the same without."""
 
     channel: str
     to: str
     account: str = DEFAULT_ACCOUNT
     thread: str | None = None
     person: str | None = field(default=None, compare=False)
+    chat_type: ChatType | None = field(default=None, compare=False)
 
     @property
     def served_by(self) -> Account:

@@ -113,6 +113,7 @@ def reply_address(envelope: Envelope) -> Address | None:
         account=envelope.account,
         thread=envelope.conversation.thread or envelope.conversation.topic or None,
         person=envelope.sender.id if named else None,
+        chat_type=envelope.conversation.chat_type,
     )
 
 

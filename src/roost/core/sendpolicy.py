@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from roost.core import facts
-from roost.core.addresses import ChatType
+from roost.core.addresses import Address, ChatType
 from roost.core.deliveries import Delivery, DeliveryKind
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.sessions import SendOverride, Session
@@ -60,12 +60,18 @@ def judge(policy: SendPolicy | None, session: Session, delivery: Delivery) -> Ve
     """Whether a message may go out. Who typed a command is always answered: to nobody else would it tell anything."""
     if delivery.kind is DeliveryKind.COMMAND:
         return Verdict(allowed=True, rule="the answer to a command")
+    return judge_at(policy, session, delivery.address)
+
+
+def judge_at(policy: SendPolicy | None, session: Session, to: Address) -> Verdict:
+    """Whether anything may be said there. What kind of chat that is, the place says itself, or else the session: it may
+    have been opened in another."""
     return decide(
         policy,
         session.key,
         override=session.overrides.send_policy,
-        channel=delivery.address.channel,
-        chat_type=session.facts.chat_type,
+        channel=to.channel,
+        chat_type=to.chat_type or session.facts.chat_type,
     )
 
 

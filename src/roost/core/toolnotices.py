@@ -61,13 +61,7 @@ def tell(
         return ()
     if (now.id, now.fence) != (run.id, run.fence) or now.stop is not None:
         return ()
-    verdict = sendpolicy.decide(
-        policy,
-        run.key,
-        override=session.overrides.send_policy,
-        channel=address.channel,
-        chat_type=session.facts.chat_type,
-    )
+    verdict = sendpolicy.judge_at(policy, session, address)
     return notice(run.key, address, line, at=at, about=about) if verdict.allowed else ()
 
 

@@ -130,7 +130,7 @@ async def test_a_changed_file_is_in_force_a_moment_later(
         await gateway.look()
         assert gateway.denied == ["exec"]
         assert "the configuration changed: tools.deny" in caplog.text
-        (home.folder / "roost.json").unlink()
+        home.write({})
         await gateway.look()
         assert gateway.denied == []
 
@@ -286,6 +286,31 @@ async def test_a_door_is_not_opened_before_those_who_come_in_are_kept_apart(home
         await gateway.look()
         settings = gateway.composed[-1].settings
         assert (settings.channels["x"].dm_policy, settings.session.dm_scope) == ("open", "per-channel-peer")
+
+
+@pytest.mark.requirement("S12")
+async def test_a_file_that_is_gone_for_a_while_lifts_no_denial(home: Home) -> None:
+    home.write({"tools": {"deny": ["exec"]}})
+    async with home.serving() as gateway:
+        (home.folder / "roost.json").unlink()
+        await gateway.look(2)
+        assert gateway.denied == ["exec"]
+        assert gateway.condition == Condition.RETRYING
+        home.write({"tools": {"deny": ["exec", "cron"]}})
+        await gateway.look(2)
+        assert gateway.denied == ["exec", "cron"]
+        assert gateway.condition == Condition.OK
+
+
+@pytest.mark.requirement("S12")
+async def test_no_credential_is_given_up_before_the_gateway_listens_on_loopback_only(home: Home) -> None:
+    listening = {"bind": "lan", "dangerouslyAllowClearText": True}
+    home.write({"gateway": {**listening, "auth": {"token": "the-first-token"}}})
+    async with home.serving() as gateway:
+        home.write({"gateway": {"bind": "loopback", "auth": {"mode": "none"}}})
+        await gateway.look(2)
+        assert gateway.composed[-1].settings.gateway.auth.mode == "token"
+        assert gateway.condition == Condition.RETRYING
 
 
 async def test_a_credential_that_moved_into_a_file_of_its_own_is_watched_there(home: Home) -> None:

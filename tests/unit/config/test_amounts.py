@@ -57,6 +57,13 @@ def test_what_is_no_size_is_refused(written: object) -> None:
         ByteSize.parse(written)
 
 
+@pytest.mark.parametrize("written", ["999999999999999999d", "53375995584d"])
+def test_what_no_store_could_hold_is_refused_as_too_much(written: str) -> None:
+    assert Duration.parse("53375995583d").milliseconds < 2**62
+    with pytest.raises(SpellingError, match="more than can be reckoned with"):
+        Duration.parse(written)
+
+
 @pytest.mark.parametrize("milliseconds", [0, 1, 999, 1000, 90_000, 3_600_000, 86_400_000, 86_400_001])
 def test_a_written_duration_reads_back(milliseconds: int) -> None:
     assert Duration.parse(str(Duration(milliseconds))) == Duration(milliseconds)

@@ -1,5 +1,8 @@
+from collections.abc import Callable
+
 import pytest
 
+from roost.config import ConfigRefused, Settings
 from roost.config.reload import Reload, at_once, changes, until_restart
 from tests.unit.config.given import settings
 
@@ -180,3 +183,16 @@ def test_a_report_of_changes_holds_no_values() -> None:
         {"gateway": {"auth": {"token": "planted-a"}}}, {"gateway": {"auth": {"token": "planted-b"}}}
     )
     assert "planted" not in repr(found)
+
+
+@pytest.mark.requirement("S12")
+@pytest.mark.parametrize("taken", [at_once, until_restart])
+def test_a_gateway_is_not_opened_to_everybody_while_it_still_listens_beyond_loopback(
+    taken: Callable[[Settings, Settings], Settings],
+) -> None:
+    clear = {"bind": "lan", "dangerouslyAllowClearText": True}
+    old = settings({"gateway": {**clear, "auth": {"token": "t"}}})
+    new = settings({"gateway": {"bind": "loopback", "auth": {"mode": "none"}}})
+    with pytest.raises(ConfigRefused, match=r"gateway\.bind: beyond loopback the gateway needs auth"):
+        taken(old, new)
+    assert taken(new, new) == new

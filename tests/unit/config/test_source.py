@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from roost.config.gateway import Bind
 from roost.config.problems import ConfigRefused
 from roost.config.settings import Settings
 from roost.config.source import ConfigSource, Loaded, from_environment, load
@@ -187,13 +188,29 @@ def test_a_file_that_cannot_be_read_is_refused_with_the_reason(tmp_path: Path) -
     (tmp_path / "bytes.json").write_bytes(b"{}\xff")
     with pytest.raises(ConfigRefused, match="not UTF-8 at byte 2"):
         _load(tmp_path, ROOST_CONFIG="bytes.json")
-    with pytest.raises(ConfigRefused, match="Is a directory"):
-        _load(tmp_path, ROOST_CONFIG=str(tmp_path))
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(ConfigRefused, match="the file: it is not a file"):
+            _load(tmp_path, ROOST_CONFIG=str(path))
+    with pytest.raises(ConfigRefused, match="the file: it is too large"):
+        _load(tmp_path, "{}" + " " * (4 << 20))
 
 
 def test_an_emptied_file_is_refused_not_taken_for_the_defaults(tmp_path: Path) -> None:
     with pytest.raises(ConfigRefused, match="line 1, column 1"):
         _load(tmp_path, "")
+
+
+def test_a_file_that_is_gone_is_not_taken_for_the_defaults_by_who_went_by_it(tmp_path: Path) -> None:
+    started = _load(tmp_path)
+    assert started.read_again() == started
+    (tmp_path / "roost.json").write_text("{ tools: { deny: ['exec'] } }")
+    found = started.read_again()
+    assert list(found.settings.tools.deny) == ["exec"]
+    (tmp_path / "roost.json").unlink()
+    with pytest.raises(ConfigRefused, match="was there and is gone"):
+        found.read_again()
+    assert _load(tmp_path).settings == started.settings
 
 
 def test_a_source_reads_its_file_anew_and_a_bad_one_changes_nothing(tmp_path: Path) -> None:
@@ -235,6 +252,18 @@ def test_what_the_command_line_says_holds_when_the_file_is_read_again(tmp_path: 
     for one in (told, again, again.read_again()):
         assert one.settings.gateway.dangerously_allow_clear_text
         assert [str(remark.path) for remark in one.warnings] == ["gateway.dangerouslyAllowClearText"]
+
+
+@pytest.mark.requirement("S12")
+def test_the_command_line_opens_no_gateway_that_asks_for_nothing(tmp_path: Path) -> None:
+    def change(settings: Settings) -> Settings:
+        bound = {"bind": Bind("lan"), "dangerously_allow_clear_text": True}
+        return settings.model_copy(update={"gateway": settings.gateway.model_copy(update=bound)})
+
+    told = load({"ROOST_HOME": str(tmp_path)}).with_change(change)
+    (tmp_path / "roost.json").write_text("{ gateway: { auth: { mode: 'none' } } }")
+    with pytest.raises(ConfigRefused, match=r"command line says was refused.*\n.*needs auth"):
+        told.read_again()
 
 
 def test_a_key_of_the_certificate_that_others_can_read_is_remarked_on(tmp_path: Path) -> None:

@@ -14,6 +14,13 @@ def test_what_is_no_whole_number_in_range_is_refused(written: object) -> None:
     assert problem.allowed == "integer from 0 to 23"
 
 
+@pytest.mark.parametrize("written", [10**11 + 1, "999999999999999999"])
+def test_a_number_that_nobody_could_reckon_with_is_refused_as_too_large(written: object) -> None:
+    assert settings({"session": {"idleMinutes": 10**11}}).session.idle_minutes == 10**11
+    problem = refused({"session": {"idleMinutes": written}})["session.idleMinutes"]
+    assert (problem.reason, problem.allowed) == ("it is more than 100000000000", "integer, 1 or more")
+
+
 @pytest.mark.parametrize("written", ["true", 1, 0, "yes", []])
 def test_a_flag_is_true_or_false_and_nothing_like_it(written: object) -> None:
     assert refused({"cron": {"enabled": written}})["cron.enabled"].allowed == "`true` or `false`"

@@ -131,9 +131,9 @@ class Transactions:
         raise cause
 
     async def _bare(self, body: Body[Answer]) -> Answer:
-        async with self._connection() as connection:
-            with _told_if_undone(connection):
-                return await body(connection)
+        # The driver begins to ask before it looks at what it is given; the server then waits for the rest.
+        async with self._connection() as connection, _undone_by_errors(connection):
+            return await body(connection)
 
     async def _view(self, body: Body[Answer]) -> Answer:
         async with self._connection() as connection:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from operator import is_
 from typing import Any
 
-from roost.core.addresses import Address
 from roost.core.errors import NotFound
 from roost.core.inbound import InboundRecord
 from roost.core.keys import SessionKey
@@ -270,6 +269,7 @@ def _kept(session: Session) -> tuple[Any, ...]:
     )
 
 
-def _met(session: Session) -> tuple[Address, str | None] | None:
-    """Its route and whose that is, which one address may be without."""
-    return (session.route, session.route.person) if session.route else None
+def _met(session: Session) -> tuple[object, ...] | None:
+    """Its route, whose that is and what it is, which one address may be without."""
+    route = session.route
+    return (route, route.person, route.chat_type) if route else None

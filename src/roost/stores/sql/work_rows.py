@@ -221,4 +221,4 @@ class WorkRows(Rows):
 
 def _place(address: Address) -> str:
     """What an address is found by: the same text for the same place."""
-    return encode(address if address.person is None else replace(address, person=None))
+    return encode(replace(address, person=None, chat_type=None))
