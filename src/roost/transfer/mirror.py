@@ -14,8 +14,7 @@ from anyio import to_thread
 
 from roost.core.errors import InvalidInput
 from roost.core.jsonl import Malformed, read_object
-from roost.core.jsonl_messages import as_object, as_text
-from roost.core.jsonvalue import JsonObject
+from roost.core.jsonvalue import JsonObject, as_object, as_text
 from roost.core.keys import SessionKey
 from roost.core.queries import Cursor, SessionQuery
 from roost.core.sessions import Generation, Session

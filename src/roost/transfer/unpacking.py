@@ -11,8 +11,7 @@ from anyio import to_thread
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.imports import ImportedGeneration, ImportedSession
 from roost.core.jsonl import Malformed, read_object
-from roost.core.jsonl_messages import as_object, as_optional, as_text
-from roost.core.jsonvalue import JsonObject
+from roost.core.jsonvalue import JsonObject, as_object, as_optional, as_text
 from roost.core.keys import CHILD_KINDS, SessionKey
 from roost.core.ledger import LedgerRow
 from roost.core.principals import UNKNOWN, Principal
