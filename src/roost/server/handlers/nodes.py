@@ -15,7 +15,7 @@ from roost.protocol.families.devices import Paired
 from roost.protocol.families.nodes import Described, Heard, Invoked, NodeRow, Nodes, Taken
 from roost.protocol.params import NoParams
 from roost.server.calls import Call
-from roost.server.handlers import devices as pairing
+from roost.server.handlers.devices import listed
 from roost.server.handlers.talking import Talk, Words
 from roost.server.nodeplaces import elsewhere
 from roost.server.nodes import Wish
@@ -36,7 +36,7 @@ async def describe(call: Call, params: nodes.NodeParams) -> Described:
 
 
 async def list_paired(call: Call, params: NoParams) -> Paired:
-    return await pairing.listed(call, Role.NODE)
+    return await listed(call, Role.NODE)
 
 
 async def invoke(call: Call, params: nodes.InvokeParams) -> Invoked:
