@@ -136,7 +136,7 @@ def _next_turn(snapshot: RunSnapshot, exchange: Exchange, outcome: Outcome) -> E
     block = exchangetext.turn_block(turned, *_channels(snapshot, exchange))
     run = _run(snapshot, turned, partner.key, RunKind.EXCHANGE, block, outcome.at)
     run = replace(run, request=replace(run.request, longest_ms=exchange.sent.step_ms))
-    said = _said(snapshot, run, exchange.latest_reply, f"{exchange.id}:{turned.turn}")
+    said = _opening_from(snapshot, run, exchange.latest_reply, f"{exchange.id}:{turned.turn}")
     return (PutExchange(exchange=turned), QueueRun(run=run), said)
 
 
@@ -151,7 +151,7 @@ def _tell_late(snapshot: RunSnapshot, exchange: Exchange, text: str, outcome: Ou
     block = exchangetext.late_block(exchange)
     run = _run(snapshot, exchange, requester.key, RunKind.EXCHANGE, block, outcome.at)
     run = replace(run, id=derived_id("late", exchange.id), request=replace(run.request, exchange_id=None))
-    return (QueueRun(run=run), _said(snapshot, run, text, f"{exchange.id}:late"))
+    return (QueueRun(run=run), _opening_from(snapshot, run, text, f"{exchange.id}:late"))
 
 
 def listens(requester: Snapshot, exchange: Exchange) -> bool:
@@ -160,7 +160,7 @@ def listens(requester: Snapshot, exchange: Exchange) -> bool:
     return exchange.sent.awaited and exchange.sent.by in alive
 
 
-def _said(snapshot: RunSnapshot, run: Run, text: str, step: str) -> AcceptInput:
+def _opening_from(snapshot: RunSnapshot, run: Run, text: str, step: str) -> AcceptInput:
     """Words of the session whose run ends, as what opens a run of the other side."""
     return opening(run, text, step, source=str(snapshot.run.key), channel=_channel(snapshot.session))
 

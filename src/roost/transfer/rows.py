@@ -31,11 +31,11 @@ class Place:
 
 def owner_of(key: SessionKey, options: ImportOptions, parent_owner: Principal | None = None) -> Principal:
     """Whose an imported conversation is. What its key leaves open is the gateway owner's."""
-    creator = _peer(key, options) if key.kind in _PEOPLE else OWNER
+    creator = _person_of(key, options) if key.kind in _PEOPLE else OWNER
     return session_owner(key, options.main_name, creator=creator, parent_owner=parent_owner or OWNER)
 
 
-def _peer(key: SessionKey, options: ImportOptions) -> Principal:
+def _person_of(key: SessionKey, options: ImportOptions) -> Principal:
     if key.channel is not None:
         return person_of(Identity(channel=key.channel, id=key.name), options.links, options.traits)
     linked = any(link.canonical == key.name for link in options.links)

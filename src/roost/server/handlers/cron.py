@@ -20,7 +20,7 @@ NEVER = 2**62
 
 async def list_jobs(call: Call, params: cron.ListParams) -> Listed:
     """One page of the jobs that fit. Its revision names the state all pages must come from."""
-    jobs = [job for job in await call.house.engine.jobs.every(call.caller.principal) if _fits(job, params)]
+    jobs = [job for job in await call.house.engine.jobs.every(call.caller.principal) if _matches(job, params)]
     jobs.sort(key=lambda job: _order(job, params), reverse=params.sort_dir == "desc")
     page = jobs[params.offset : params.offset + params.limit]
     more = params.offset + len(page) < len(jobs)
@@ -38,7 +38,7 @@ async def list_jobs(call: Call, params: cron.ListParams) -> Listed:
     )
 
 
-def _fits(job: Job, params: cron.ListParams) -> bool:
+def _matches(job: Job, params: cron.ListParams) -> bool:
     shown = params.enabled or ("all" if params.include_disabled else "enabled")
     kind = type(job.plan.schedule).__name__.lower()
     return (

@@ -254,7 +254,7 @@ def _same_but_marks(was: Session, now: Session) -> bool:
 def _same_but_hot(was: Session, now: Session) -> bool:
     """Whether only what an append moves has changed; the title is searched, so it counts as cold."""
     # As tuples: parts that are the very same need no comparing.
-    return _kept(now) == _kept(was) and (now.route is was.route or _met(now) == _met(was))
+    return _kept(now) == _kept(was) and (now.route is was.route or _route_key(now) == _route_key(was))
 
 
 def _kept(session: Session) -> tuple[Any, ...]:
@@ -270,6 +270,6 @@ def _kept(session: Session) -> tuple[Any, ...]:
     )
 
 
-def _met(session: Session) -> tuple[Address, str | None] | None:
+def _route_key(session: Session) -> tuple[Address, str | None] | None:
     """Its route and whose that is, which one address may be without."""
     return (session.route, session.route.person) if session.route else None
