@@ -91,14 +91,13 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What a call asks for, after all names were resolved. `delivery` names it; None: it is like no other. With `waits`
-    it is answered when its turn has ended."""
+    """What a call asks for, after all names were resolved. With `waits` it is answered
+    when its turn has ended."""
 
     action: Action
     key: SessionKey
     text: str
     tool: str
-    delivery: str | None = None
     wake: Wake = Wake.NOW
     deliver: bool = False
     model: str | None = None
