@@ -10,15 +10,14 @@ from typing import assert_never
 
 from roost.core import exchangetext, toolnames
 from roost.core.addresses import DEFAULT_ACCOUNT, Address
-from roost.core.deliveries import Delivery, DeliveryKind
-from roost.core.effects import AcceptInput, AddDelivery, Effects, PutExchange, QueueRun
+from roost.core.effects import AcceptInput, Effects, PutExchange, QueueRun
 from roost.core.endings import Ending
 from roost.core.errors import Forbidden
 from roost.core.exchanges import Exchange, ExchangeState, Phase
 from roost.core.inbound import Inbound, InputMode, Source
 from roost.core.keys import CHILD_KINDS, KeyKind, SessionKey
 from roost.core.messages import Provenance, ProvenanceKind, Text
-from roost.core.notices import derived_id
+from roost.core.notices import announced, derived_id
 from roost.core.runs import Cause, Lane, Outcome, Request, Run, RunKind, RunState
 from roost.core.sessions import Session
 from roost.core.snapshots import ExchangeSnapshot, RunSnapshot, Snapshot
@@ -233,17 +232,7 @@ def _announcement(snapshot: RunSnapshot, said: str, ending: Ending) -> Effects:
     address = announce_address(session, ending.met) if session else None
     if session is None or address is None:
         return ()
-    delivery = Delivery(
-        id=derived_id("announcement", snapshot.run.id),
-        key=session.key,
-        address=address,
-        kind=DeliveryKind.ANNOUNCE,
-        text=said,
-        created_at=at,
-        ready_at=at,
-        run_id=snapshot.run.id,
-    )
-    return (AddDelivery(delivery=delivery),)
+    return (announced(snapshot.run.id, session.key, address, said, at=at),)
 
 
 def announce_address(session: Session, met: Met) -> Address | None:

@@ -11,11 +11,9 @@ from roost.core import toolnames
 from roost.core.a2a import INTERNAL_CHANNEL
 from roost.core.addresses import Address
 from roost.core.announce import announcement, findings_text, freeze_result, silent_work
-from roost.core.deliveries import Delivery, DeliveryKind
 from roost.core.effects import (
     AcceptInput,
     AcknowledgeCompletion,
-    AddDelivery,
     AppendEntries,
     Effects,
     QueueRun,
@@ -28,7 +26,7 @@ from roost.core.handover import steers
 from roost.core.inbound import Inbound, InputMode, Source
 from roost.core.keys import CHILD_KINDS, SessionKey
 from roost.core.messages import Provenance, ProvenanceKind, Text, UserMessage
-from roost.core.notices import derived_id
+from roost.core.notices import announced, derived_id
 from roost.core.principals import Principal
 from roost.core.runs import Cause, Lane, Outcome, Request, Run, RunKind, RunState
 from roost.core.sentinels import Sentinel, sentinel_of
@@ -234,17 +232,7 @@ def _report(
     quiet = completion.status is CompletionStatus.KILLED
     sent: Effects = ()
     if address and requester.session and not quiet:
-        delivery = Delivery(
-            id=derived_id("announcement", completion.child_run),
-            key=requester.key,
-            address=address,
-            kind=DeliveryKind.ANNOUNCE,
-            text=text,
-            created_at=at,
-            run_id=completion.child_run,
-            ready_at=at,
-        )
-        sent = (AddDelivery(delivery=delivery),)
+        sent = (announced(completion.child_run, requester.key, address, text, at=at),)
     acknowledged = AcknowledgeCompletion(child_run=completion.child_run, at=at)
     return (AppendEntries(key=requester.key, drafts=(entry,)), *sent, acknowledged)
 
