@@ -62,7 +62,7 @@ def table(fanout: Fanout) -> Table:
 
 def _status() -> Iterable[Bound[Any, Any]]:
     yield Bound(method=status.HEALTH, handle=status_handlers.health)
-    yield Bound(method=status.STATUS, handle=status_handlers.stand)
+    yield Bound(method=status.STATUS, handle=status_handlers.overview)
     yield Bound(method=status.PRESENCE, handle=status_handlers.presence)
     yield Bound(method=status.CHANNELS, handle=status_handlers.channels)
     yield Bound(method=status.LAST_HEARTBEAT, handle=status_handlers.last_heartbeat)
