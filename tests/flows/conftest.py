@@ -16,9 +16,10 @@ from roost.testing.clock import FakeClock
 from roost.testing.scripts import Say
 from roost.testing.wires import LocalClient
 from tests.flows.askers import Configured, configured_in
+from tests.flows.contexts import House, houses
 from tests.flows.driver import Driver
 from tests.flows.fleets import Fleet, fleets
-from tests.flows.gateways import benches
+from tests.flows.gateways import Bench, benches
 from tests.flows.nursery import Nursery, nurseries
 from tests.flows.served import Gate, Opened, gates
 from tests.flows.stages import Stage, staged
@@ -105,6 +106,18 @@ async def nursery(request: pytest.FixtureRequest, ground_of: GroundOf) -> AsyncI
 async def stage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stage]:
     async with benches(request.param, tmp_path) as bench:
         yield staged(bench)
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Bench]:
+    async with benches(request.param, tmp_path) as bench:
+        yield bench
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def house(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[House]:
+    async with houses(request.param, tmp_path) as house:
+        yield house
 
 
 @pytest.fixture
