@@ -88,7 +88,7 @@ async def shake_hands(wire: Wire, who: Introduction, heard: Callable[[Event], No
     answer = await _until(wire, CONNECT_ID, heard)
     assert isinstance(answer, Response)
     if answer.refusal is not None:
-        raise _told(answer.refusal)
+        raise _refused(answer.refusal)
     return Hello.read(as_object(answer.payload))
 
 
@@ -106,7 +106,7 @@ async def _until(wire: Wire, wanted: str, heard: Callable[[Event], None]) -> Res
     raise Unreachable("the gateway closed the connection before it said hello")
 
 
-def _told(refusal: Refused) -> Exception:
+def _refused(refusal: Refused) -> Exception:
     """A gateway that is about to serve is tried again; one that does not know us is not."""
     if refusal.wire_code == ErrorCode.UNAVAILABLE:
         return Starting(str(refusal))

@@ -31,10 +31,10 @@ def catalogue(settings: Settings, builtin: ModelSpec) -> Catalogue:
     )
     listed = [*([builtin] if joins else []), *_specs(settings)]
     known = made(listed)
-    return made([*listed, *(_checked(where, name, known) for where, name in _named(settings, builtin))])
+    return made([*listed, *(_checked(where, name, known) for where, name in _in_use(settings, builtin))])
 
 
-def _named(settings: Settings, builtin: ModelSpec) -> Iterator[tuple[str, str]]:
+def _in_use(settings: Settings, builtin: ModelSpec) -> Iterator[tuple[str, str]]:
     """Every model that something is to be done with, and where that is said."""
     for agent in settings.agents.list:
         own = persona(agent, builtin)

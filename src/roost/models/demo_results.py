@@ -29,7 +29,7 @@ def summary_of(result: ToolResult) -> str:
             child = as_text(found.get("childSessionKey")) or "a session of its own"
             return f"A helper has started in {child}. Its report comes here when it is done."
         case toolnames.SESSIONS_SEND:
-            return _sent(found)
+            return _send_text(found)
         case _:
             return f"{result.tool} says: {_short(text)}"
 
@@ -45,7 +45,7 @@ def _warning(found: JsonObject) -> str:
     return as_text(as_object(found.get("visibility")).get("warning"))
 
 
-def _sent(found: JsonObject) -> str:
+def _send_text(found: JsonObject) -> str:
     to = as_text(found.get("sessionKey")) or "the session"
     reply = as_text(found.get("reply"))
     if reply:

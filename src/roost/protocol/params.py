@@ -43,10 +43,10 @@ def read_params(method: str, kind: type[P], value: JsonValue) -> P:
         return kind.model_validate({} if value is None else value)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
-        raise InvalidInput(f"invalid {method} params: {_told(first)}") from None
+        raise InvalidInput(f"invalid {method} params: {_complaint(first)}") from None
 
 
-def _told(error: ErrorDetails) -> str:
+def _complaint(error: ErrorDetails) -> str:
     *above, last = error["loc"] or ("",)
     match error["type"]:
         case "missing":

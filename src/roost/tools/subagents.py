@@ -176,7 +176,7 @@ class Subagents:
             self._access.clock, 1_000 * seconds, lambda: self._store.wait_for(topic, ended)
         )
         views = [view for view in await self._views(invocation) if view.session.key in awaited]
-        children: list[JsonValue] = [await self._told(view, invocation) for view in views]
+        children: list[JsonValue] = [await self._with_result(view, invocation) for view in views]
         fields: dict[str, JsonValue] = {
             "status": "ok" if done else "timeout",
             "action": "wait",
@@ -184,7 +184,7 @@ class Subagents:
         }
         return found(fields, {"status": fields["status"], "action": "wait", "total": len(children)})
 
-    async def _told(self, view: ReadableChild, invocation: Invocation) -> dict[str, JsonValue]:
+    async def _with_result(self, view: ReadableChild, invocation: Invocation) -> dict[str, JsonValue]:
         key = self._access.shown(view.session.key, invocation)
         told = dict(shown(view, key, self._access.clock.now()))
         if view.error is not None:

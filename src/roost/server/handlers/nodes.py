@@ -91,7 +91,7 @@ class Saying:
         field = SAYING.get(params.event)
         if field is None:
             return Taken(ok=True, event=params.event, handled=False)
-        said = _said(params)
+        said = _payload(params)
         text = _text(said, field)
         if text is None:
             raise InvalidInput(f"{params.event} needs a `{field}`")
@@ -108,7 +108,7 @@ class Saying:
         return Taken(ok=True, event=params.event, handled=True, runId=words.name, sessionKey=str(words.key))
 
 
-def _said(params: nodes.EventParams) -> JsonObject:
+def _payload(params: nodes.EventParams) -> JsonObject:
     value = _value(params.payload_json) if params.payload_json is not None else params.payload
     if not isinstance(value, Mapping):
         raise InvalidInput(f"{params.event} needs a payload", hint="give `payload`, an object")
