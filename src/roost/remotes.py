@@ -58,7 +58,7 @@ class RemoteGateway:
                 await taken(Taken(key=key))
                 return await _answer(client, exchange.id, key, taken)
         except (Unreachable, ConnectionLost, Untrusted, Refused, TurnFailed) as error:
-            raise _told(error, remote.gateway) from error
+            raise _for_sender(error, remote.gateway) from error
 
 
 async def _answer(client: Client, name: str, key: str, taken: Told) -> str | None:
@@ -73,7 +73,7 @@ async def _answer(client: Client, name: str, key: str, taken: Told) -> str | Non
             await taken(Taken(key=key, begun=True))
 
 
-def _told(error: RoostError, gateway: str) -> RoostError:
+def _for_sender(error: RoostError, gateway: str) -> RoostError:
     """An error of a client as the sender of a message is to read it."""
     match error:
         case (

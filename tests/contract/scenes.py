@@ -2,9 +2,10 @@
 
 from typing import Generic, TypeVar
 
-from roost.core.effects import AcceptInput, Effect, OpenGeneration, QueueRun
+from roost.core.effects import AcceptInput, Effect, OpenGeneration, OweCompletion, QueueRun
 from roost.core.entries import EntryDraft
 from roost.core.errors import RoostError
+from roost.core.exchanges import Completion
 from roost.core.inbound import InboundRecord, InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
@@ -17,6 +18,7 @@ from roost.core.turntaking import Backlog
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN
+from roost.testing.clock import NOON
 from tests.snapshots import snapshot
 
 
@@ -89,6 +91,13 @@ async def started(store: Store, lease: Lease, run_id: str, key: SessionKey = MAI
     await queued(store, run_id, key)
     (run,) = await store.claim_runs(lease, lambda backlog: (run_id,))
     return claim_of(run)
+
+
+def owed(child: SessionKey, requester: SessionKey) -> OweCompletion:
+    """What a requester is owed about the end of a child's run `c-1`."""
+    return OweCompletion(
+        completion=Completion(child_run="c-1", child=child, requester=requester, batch="b", created_at=NOON)
+    )
 
 
 def claim_of(run: Run) -> Claim:

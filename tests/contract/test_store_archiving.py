@@ -26,7 +26,7 @@ from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON, FakeClock
-from tests.contract.scenes import change, opened
+from tests.contract.scenes import change, opened, owed
 from tests.contract.test_store_retention import (
     ACP,
     AFTER,
@@ -40,7 +40,6 @@ from tests.contract.test_store_retention import (
     NONE,
     finished,
     left,
-    owed,
     planted,
 )
 

@@ -16,13 +16,12 @@ from roost.core.effects import (
     Effect,
     KillInput,
     OpenGeneration,
-    OweCompletion,
     Pin,
     PutExchange,
     QueueRun,
 )
 from roost.core.errors import Conflict, NotFound
-from roost.core.exchanges import Completion, Exchange, Phase
+from roost.core.exchanges import Exchange, Phase
 from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
@@ -41,18 +40,12 @@ from roost.testing.builders import CHAT, MAIN
 from roost.testing.clock import NOON
 from tests.contract import scenes
 from tests.contract.homes import Reopen
-from tests.contract.scenes import change, known, opened, started
+from tests.contract.scenes import change, known, opened, owed, started
 
 CHILD = SessionKey.parse("agent:main:subagent:one")
 GRANDCHILD = SessionKey.parse("agent:main:subagent:two")
 SIDE = SessionKey.named("main", "side")
 NOWHERE = SessionKey.named("main", "nowhere")
-
-
-def owed(child: SessionKey, requester: SessionKey) -> OweCompletion:
-    return OweCompletion(
-        completion=Completion(child_run="c-1", child=child, requester=requester, batch="b", created_at=NOON)
-    )
 
 
 @pytest.mark.requirement("D37")

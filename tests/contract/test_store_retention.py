@@ -44,6 +44,7 @@ from tests.contract.scenes import (
     joined,
     known_inbound,
     opened,
+    owed,
     started,
 )
 
@@ -128,12 +129,6 @@ async def test_a_session_that_was_touched_since_stays(store: Store, clock: FakeC
 async def finished(store: Store, lease: Lease, key: SessionKey, *effects: Effect) -> None:
     claim = await started(store, lease, f"run of {key}", key)
     await store.finish_run(claim, lambda snapshot: (builders.done(claim.id), *effects))
-
-
-def owed(child: SessionKey, requester: SessionKey) -> OweCompletion:
-    return OweCompletion(
-        completion=Completion(child_run="c-1", child=child, requester=requester, batch="b", created_at=NOON)
-    )
 
 
 HELD: tuple[tuple[str, tuple[Effect, ...]], ...] = (

@@ -13,12 +13,17 @@ from roost.stores.memory import MemoryStore
 from roost.stores.sqlite import SqliteStore
 from roost.stores.sqlite.store import SqliteOptions
 from roost.testing.clock import FakeClock
+from roost.testing.scripts import Say
 from roost.testing.wires import LocalClient
 from tests.flows.askers import Configured, configured_in
+from tests.flows.contexts import House, houses
 from tests.flows.driver import Driver
 from tests.flows.fleets import Fleet, fleets
+from tests.flows.gateways import Bench, benches
+from tests.flows.nursery import Nursery, nurseries
 from tests.flows.served import Gate, Opened, gates
-from tests.grounds import laid
+from tests.flows.stages import Stage, staged
+from tests.grounds import KINDS, GroundOf, laid
 
 # Gateways die here, power never fails: nothing has to wait for the disk.
 KILLS_ONLY = SqliteOptions(synchronous="OFF")
@@ -88,6 +93,31 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
                 yield gate, client
 
     return open_gate
+
+
+@pytest.fixture(params=KINDS)
+async def nursery(request: pytest.FixtureRequest, ground_of: GroundOf) -> AsyncIterator[Nursery]:
+    ground = await ground_of(request.param).fresh("nursery")
+    async with nurseries(ground, lambda request: [Say("nothing")]) as nursery:
+        yield nursery
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def stage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stage]:
+    async with benches(request.param, tmp_path) as bench:
+        yield staged(bench)
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Bench]:
+    async with benches(request.param, tmp_path) as bench:
+        yield bench
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def house(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[House]:
+    async with houses(request.param, tmp_path) as house:
+        yield house
 
 
 @pytest.fixture

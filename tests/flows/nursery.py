@@ -63,6 +63,10 @@ def said_to(request: ModelRequest) -> str:
     return said[-1]
 
 
+def announcing(request: ModelRequest) -> bool:
+    return "Your task is done" in said_to(request)
+
+
 def task_of(request: ModelRequest) -> str | None:
     """The task of the session that asks, if it is a child."""
     tasks = [text_of(one) for one in request.messages if isinstance(one, UserMessage)]

@@ -45,11 +45,6 @@ USED_UP = "used up"
 SHARED = RoutingRules(dm_scope=DmScope.MAIN)
 
 
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
 @pytest.fixture(params=["memory", "sqlite"])
 async def bench(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[Bench]:
     async with fake_time_bench(request.param, tmp_path, clock) as bench:

@@ -1,7 +1,5 @@
 """How children end, and who is told."""
 
-from collections.abc import AsyncIterator
-
 import anyio
 import pytest
 
@@ -13,21 +11,9 @@ from roost.engine.rules import CommandRules, Housekeeping
 from roost.scanners.stdlib import StdlibScanner
 from roost.testing.scripts import Fail, Hang, Say, Script, Until
 from tests.credentials import mixed
-from tests.flows.nursery import MAIN, Nursery, call, newest, nurseries, results, said_to, spawns, task_of
-from tests.grounds import KINDS, GroundOf
+from tests.flows.nursery import MAIN, Nursery, announcing, call, newest, results, said_to, spawns, task_of
 
 GATEWAY = Gateway(name="flow", holder="flow")
-
-
-@pytest.fixture(params=KINDS)
-async def nursery(request: pytest.FixtureRequest, ground_of: GroundOf) -> AsyncIterator[Nursery]:
-    ground = await ground_of(request.param).fresh("nursery")
-    async with nurseries(ground, lambda request: [Say("nothing")]) as nursery:
-        yield nursery
-
-
-def announcing(request: ModelRequest) -> bool:
-    return "Your task is done" in said_to(request)
 
 
 @pytest.mark.requirement("D21")

@@ -1,8 +1,6 @@
 """What a model is shown as a conversation grows: pruned, condensed, never larger than its window, nothing lost."""
 
-from collections.abc import AsyncIterator
 from itertools import pairwise
-from pathlib import Path
 
 import anyio
 import pytest
@@ -35,19 +33,12 @@ from tests.flows.contexts import (
     SUMMARY,
     House,
     answer,
-    houses,
     is_summary,
     last_line,
     numbered,
 )
 from tests.flows.gateways import ADA, place
 from tests.unit.engine.scenes import Doing
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def house(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[House]:
-    async with houses(request.param, tmp_path) as house:
-        yield house
 
 
 @pytest.mark.requirement("P11")

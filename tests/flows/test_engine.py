@@ -1,8 +1,6 @@
 """From a message on a channel to its answer on that channel."""
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import anyio
 import pytest
@@ -30,15 +28,9 @@ from roost.ports import Report
 from roost.stores.memory import MemoryStore
 from roost.testing.clock import FakeClock
 from roost.testing.scripts import CallTool, Fail, Hang, Say, Until
-from tests.flows.gateways import ADA, BOB, Bench, benches, place
+from tests.flows.gateways import ADA, BOB, Bench, place
 
 MAIN = SessionKey.named("main", "main")
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Bench]:
-    async with benches(request.param, tmp_path) as bench:
-        yield bench
 
 
 async def said(bench: Bench, key: SessionKey = MAIN) -> list[str]:

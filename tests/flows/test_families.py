@@ -1,7 +1,6 @@
 """Children over time: what they are found by, when they are put away, and what they cost."""
 
 import json
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -26,18 +25,10 @@ from roost.testing.scripts import Fail, Say, Script, Spend
 from roost.tools.access import Access
 from roost.tools.sessions_list import SessionsList
 from tests.flows.gateways import Bench
-from tests.flows.nursery import MAIN, Nursery, call, newest, nurseries, results, said_to, spawns, task_of
-from tests.grounds import KINDS, GroundOf
+from tests.flows.nursery import MAIN, Nursery, call, newest, results, said_to, spawns, task_of
 from tests.scale import count
 
 GATEWAY = Gateway(name="flow", holder="flow")
-
-
-@pytest.fixture(params=KINDS)
-async def nursery(request: pytest.FixtureRequest, ground_of: GroundOf) -> AsyncIterator[Nursery]:
-    ground = await ground_of(request.param).fresh("nursery")
-    async with nurseries(ground, lambda request: [Say("nothing")]) as nursery:
-        yield nursery
 
 
 HOUR_MS = 3_600_000

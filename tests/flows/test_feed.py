@@ -1,10 +1,6 @@
 """A turn as someone who listens lives through it, over each store."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import anyio
-import pytest
 
 from roost.core.events import Event, EventKind
 from roost.core.feeds import FeedItem, SessionChanged
@@ -20,16 +16,10 @@ from roost.core.visibility import PersonCaller
 from roost.engine.gateway import Engine
 from roost.ports import Report
 from roost.testing.scripts import CallTool, Hang, Say, Until
-from tests.flows.gateways import Bench, benches
+from tests.flows.gateways import Bench
 
 MAIN = SessionKey.named("main", "main")
 ME = PersonCaller(principal=OWNER)
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Bench]:
-    async with benches(request.param, tmp_path) as bench:
-        yield bench
 
 
 class Counts:

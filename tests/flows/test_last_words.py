@@ -1,8 +1,6 @@
 """The last word of an exchange: whether the session that was sent to is asked for one, and what its sender is told of that."""
 
 import json
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +10,7 @@ from roost.core.models import ModelRequest
 from roost.core.principals import OWNER
 from roost.core.runs import Request
 from roost.testing.scripts import Say, Script
-from tests.flows.gateways import BOB, benches
+from tests.flows.gateways import BOB
 from tests.flows.stages import (
     ANNOUNCE_STEP,
     GROUP,
@@ -24,17 +22,10 @@ from tests.flows.stages import (
     replies,
     result,
     send,
-    staged,
     step,
 )
 
 pytestmark = pytest.mark.timeout(30)
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def stage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stage]:
-    async with benches(request.param, tmp_path) as bench:
-        yield staged(bench)
 
 
 def unchatted(text: str) -> Addressed:

@@ -32,11 +32,6 @@ from tests.flows.test_budgets import (
 )
 
 
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
 @pytest.fixture(params=["memory", "sqlite"])
 async def bench(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[Bench]:
     async with fake_time_bench(request.param, tmp_path, clock) as bench:

@@ -1,8 +1,6 @@
 """Agents that send each other messages, from a person's word on a channel to what is stored, shown and sent."""
 
 import json
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -25,7 +23,7 @@ from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.clock import FakeClock
 from roost.testing.scripts import Fail, Say, Script, Until
-from tests.flows.gateways import ADA, BOB, Bench, benches, place
+from tests.flows.gateways import ADA, BOB, Bench, place
 from tests.flows.stages import (
     ANNOUNCE_STEP,
     GROUP,
@@ -44,12 +42,6 @@ from tests.flows.stages import (
 )
 
 pytestmark = pytest.mark.timeout(30)
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def stage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stage]:
-    async with benches(request.param, tmp_path) as bench:
-        yield staged(bench)
 
 
 @pytest.mark.requirement("D01", "D13", "D16", "D58", "D60")

@@ -2,7 +2,6 @@
 
 import re
 from collections import defaultdict
-from collections.abc import AsyncIterator
 
 import anyio
 import pytest
@@ -22,30 +21,18 @@ from tests.flows.gateways import BOB
 from tests.flows.nursery import (
     MAIN,
     Nursery,
+    announcing,
     call,
     newest,
-    nurseries,
     results,
     said_to,
     spawns,
     task_of,
     until_at_rest,
 )
-from tests.grounds import KINDS, GroundOf
 from tests.scale import count
 
 GATEWAY = Gateway(name="flow", holder="flow")
-
-
-@pytest.fixture(params=KINDS)
-async def nursery(request: pytest.FixtureRequest, ground_of: GroundOf) -> AsyncIterator[Nursery]:
-    ground = await ground_of(request.param).fresh("nursery")
-    async with nurseries(ground, lambda request: [Say("nothing")]) as nursery:
-        yield nursery
-
-
-def announcing(request: ModelRequest) -> bool:
-    return "Your task is done" in said_to(request)
 
 
 @pytest.mark.requirement("D23", "D26", "D27", "D29", "D65")

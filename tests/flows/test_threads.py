@@ -44,11 +44,6 @@ def acting(request: ModelRequest) -> Script:
     )
 
 
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
 @pytest.fixture(params=["memory", "sqlite"])
 async def nursery(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[Nursery]:
     store: Store = (

@@ -1,7 +1,6 @@
 """Which tools a run has by its model, its chat and who speaks in it."""
 
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import anyio
@@ -18,7 +17,7 @@ from roost.core.runs import Run
 from roost.core.sessions import Session
 from roost.engine.rules import Part
 from roost.testing.scripts import Say, Until, calls
-from tests.flows.gateways import ADA, BOB, Bench, benches
+from tests.flows.gateways import ADA, BOB, Bench
 from tests.unit.app.given import answers
 from tests.unit.engine.scenes import Doing, call
 
@@ -73,12 +72,6 @@ async def test_a_session_has_exactly_the_tools_of_its_profile(
     (tmp_path / "roost.json").write_text(json.dumps({"tools": tools}))
     (told,) = await answers(load({"ROOST_HOME": str(tmp_path)}), "/tools")
     assert set(told.splitlines()[0].partition(": ")[2].split(", ")) == expected
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Bench]:
-    async with benches(request.param, tmp_path) as bench:
-        yield bench
 
 
 @pytest.mark.requirement("S15")

@@ -1,8 +1,7 @@
 """Old tool results that a model is not shown again, and notes it saves before a context is condensed."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import pytest
 
@@ -33,18 +32,10 @@ from tests.flows.contexts import (
     WIDE,
     House,
     answer,
-    houses,
     is_flush,
     numbered,
 )
 from tests.flows.gateways import ADA, place
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def house(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[House]:
-    async with houses(request.param, tmp_path) as house:
-        yield house
-
 
 # -- pruning -----------------------------------------------------------------------------------------
 

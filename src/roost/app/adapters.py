@@ -8,7 +8,7 @@ from anyio import to_thread
 from roost.config.providers import ModelApi, ModelDefinition, Provider, ProviderAuth, thaw
 from roost.config.secretfields import SecretCommand
 from roost.core.errors import ConfigInvalid
-from roost.core.jsonl_messages import as_object
+from roost.core.jsonvalue import as_object
 from roost.core.secrets import Secret
 from roost.models.endpoints import IDLE_MS, OPENAI_URL, Endpoint, KeyAs
 from roost.models.openai_wire import dialect_of

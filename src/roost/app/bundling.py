@@ -16,7 +16,7 @@ from roost.config.printed import printed
 from roost.core.errors import Conflict
 from roost.core.keys import SessionKey
 from roost.transfer.cleaning import masking
-from roost.transfer.exportfolder import opened_privately
+from roost.transfer.exportfolder import opened_privately, part_of
 from roost.transfer.packing import Packed, pack
 
 # One path a line, of all that were made, as JSON.
@@ -43,11 +43,6 @@ async def bundle_session(loaded: Loaded, key: str, to: Path) -> tuple[SessionKey
     finally:
         await to_thread.run_sync(_tidy, loaded, path)
     return chosen, packed
-
-
-def part_of(path: Path) -> Path:
-    """Where a bundle is until it is whole."""
-    return path.with_name(f"{path.name}.part")
 
 
 def _tidy(loaded: Loaded, path: Path) -> None:

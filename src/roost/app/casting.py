@@ -100,7 +100,7 @@ class Director:
                     model=self._models.model(one.spec),
                     spec=one.spec,
                     thinking=one.thinking,
-                    without=self._lost(tools, agent, replace(turn, model=one.spec.ref), place),
+                    without=self._barred(tools, agent, replace(turn, model=one.spec.ref), place),
                 )
                 for one in casting.fallbacks
             ),
@@ -137,7 +137,7 @@ class Director:
         configured = is_sandboxed(agent, session.key, self._settings.session.main_key)
         sandboxed = configured or terms.rights.sandboxed
         folder = self._workspaces[agent.id]
-        self._refuse_kept(folder, _made(folder))
+        self._refuse_private(folder, _ensured(folder))
         workspace = str(_within(folder, terms.folder))
         if not sandboxed:
             return Place(workspace=workspace)
@@ -149,7 +149,7 @@ class Director:
             limits=policies.sandbox_limits(agent),
         )
 
-    def _refuse_kept(self, folder: Path, found: os.stat_result) -> None:
+    def _refuse_private(self, folder: Path, found: os.stat_result) -> None:
         """A folder may have become a link since the configuration was read; every one that it leads to is looked into once."""
         which = (found.st_dev, found.st_ino)
         if which in self._apart:
@@ -180,12 +180,12 @@ class Director:
         effective = effective_tools((tool.spec.name for tool in every), policy)
         return tuple(tool for tool in every if tool.spec.name in effective.names), effective.removed
 
-    def _lost(self, tools: tuple[Tool, ...], agent: Agent, turn: ToolTurn, place: Place) -> frozenset[str]:
+    def _barred(self, tools: tuple[Tool, ...], agent: Agent, turn: ToolTurn, place: Place) -> frozenset[str]:
         """Those of the tools that may not be used when another model plays on."""
         return frozenset(one.name for one in self._allowed(tools, agent, turn, place)[1])
 
 
-def _made(folder: Path) -> os.stat_result:
+def _ensured(folder: Path) -> os.stat_result:
     """A folder that is there, also if it was not before."""
     try:
         found = os.stat(folder)

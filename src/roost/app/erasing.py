@@ -8,7 +8,7 @@ from pathlib import Path
 from anyio import to_thread
 
 from roost.app.backups import database_of, known_backups, notes_of
-from roost.app.bundling import forget_bundle, known_bundles, part_of
+from roost.app.bundling import forget_bundle, known_bundles
 from roost.app.places import export_folder
 from roost.clock import SystemClock
 from roost.config import Loaded
@@ -20,6 +20,7 @@ from roost.core.exports import folder_name
 from roost.core.keys import SessionKey
 from roost.stores.sql.erasing import Without
 from roost.stores.sqlite.erasing import erase_in
+from roost.transfer.exportfolder import part_of
 from roost.transfer.lines import Limits
 from roost.transfer.mirror import forget_mirrored
 from roost.transfer.unpacking import keys_in

@@ -1,6 +1,7 @@
 """What every gateway is for its clients, however they reach it: a house, and who tells them what happens in it."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from roost.app.opening import shown_store
 from roost.app.places import log_file
@@ -40,17 +41,7 @@ def housed(
     house = House(engine, about)
     fanout = Fanout(house)
 
-    async def hear(engine: Engine) -> None:
-        await fanout.serve()
-
-    async def tell(engine: Engine) -> None:
-        await announce(house)
-
-    engine.accompany("clients", hear)
-
-    async def follow(engine: Engine) -> None:
-        await Firings(house).serve()
-
-    engine.accompany("presence", tell)
-    engine.accompany("job news", follow)
+    engine.accompany("clients", fanout.serve)
+    engine.accompany("presence", partial(announce, house))
+    engine.accompany("job news", lambda: Firings(house).serve())
     return Housed(house=house, fanout=fanout)

@@ -5,6 +5,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -154,7 +155,7 @@ async def open_engine(
             engine = Engine(
                 store, clock, FreshIds(clock), edition.rules, channels, jitter=random.random, stops=stops
             )
-            engine.accompany(FOLLOWER, Follower(press, edition, clock).follow)
+            engine.accompany(FOLLOWER, partial(Follower(press, edition, clock).follow, engine))
             if loaded.transcript_folder(loaded.settings.agents.default.id) is not None:
                 engine.accompany("mirror", _mirroring(loaded, store, clock, masks))
             yield engine
@@ -168,12 +169,7 @@ def _mirroring(loaded: Loaded, store: Store, clock: Clock, masks: Masks) -> Comp
 
     folders = (loaded.transcript_folder(agent.id) for agent in loaded.settings.agents.list)
     places = Places(of=place, all=tuple({folder: None for folder in folders if folder is not None}))
-    mirror = Mirror(store, clock, places, masks, loaded.sources.home)
-
-    async def follow(engine: Engine) -> None:
-        await mirror.follow()
-
-    return follow
+    return Mirror(store, clock, places, masks, loaded.sources.home).follow
 
 
 @contextmanager

@@ -24,7 +24,6 @@ from roost.core.entrance import Entrance
 from roost.core.errors import ConfigInvalid
 from roost.core.leases import Gateway
 from roost.core.secrets import Secret
-from roost.engine.gateway import Engine
 from roost.engine.standby import Tell
 from roost.server.asgi import application
 from roost.server.auth import Secrets, SharedSecret
@@ -94,15 +93,6 @@ async def open_gateway(
             keeper = Gatekeeper(house, SharedSecret(lambda: _secrets(engine.rules.house.entrance, own)))
             server = listener(application(house, inside.door(keeper), keeper), certificate)
 
-            async def beat(engine: Engine) -> None:
-                await tick(house)
-
-            async def look(engine: Engine) -> None:
-                await house.meters.watch(house.clock)
-
-            async def watch(engine: Engine) -> None:
-                await keeper.watch()
-
             served = Served(
                 host=host,
                 port=bound,
@@ -112,9 +102,9 @@ async def open_gateway(
                 drain_ms=settings.drain_ms,
                 leaving=house.leaving,
             )
-            engine.accompany("event loop", look)
-            engine.accompany("credentials", watch)
-            engine.accompany("ticks", beat)
+            engine.accompany("event loop", partial(house.meters.watch, house.clock))
+            engine.accompany("credentials", keeper.watch)
+            engine.accompany("ticks", partial(tick, house))
             async with _answering(server, listening, house), engine.standing_by(_gateway(served), tell):
                 house.phase = Phase.SERVING
                 yield served

@@ -7,7 +7,7 @@ import orjson
 
 from roost.client.errors import Refused
 from roost.client.events import Event
-from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.jsonvalue import JsonObject, JsonValue, as_object
 from roost.protocol.frames import ErrorCode, encode
 
 UNSAID = "the gateway gave no reason"
@@ -42,22 +42,18 @@ def read(text: str | bytes) -> Read:
         return None
     match frame:
         case {"type": "event", "event": str(name)}:
-            return Event(name=name, payload=_object(frame.get("payload")), seq=frame.get("seq"))
+            return Event(name=name, payload=as_object(frame.get("payload")), seq=frame.get("seq"))
         case {"type": "res", "id": str(request_id), "ok": True}:
             return Response(id=request_id, payload=frame.get("payload"))
         case {"type": "res", "id": str(request_id)}:
-            refusal = _refusal(_object(frame.get("error")), frame.get("payload"))
+            refusal = _refusal(as_object(frame.get("error")), frame.get("payload"))
             return Response(id=request_id, payload=frame.get("payload"), refusal=refusal)
         case _:
             return None
 
 
-def _object(value: JsonValue) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
 def _refusal(error: JsonObject, payload: JsonValue) -> Refused:
-    details = _object(error.get("details"))
+    details = as_object(error.get("details"))
     message, hint = str(error.get("message") or UNSAID), str(details.get("hint") or "")
     return Refused(
         message.removesuffix(f" ({hint})") if hint else message,

@@ -11,7 +11,7 @@ from roost.client.errors import Refused, Starting, Unreachable
 from roost.client.events import Event
 from roost.client.frames import Response
 from roost.client.wires import Wire
-from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.jsonvalue import JsonObject, JsonValue, as_object, as_text
 from roost.core.secrets import Secret
 from roost.protocol.frames import ErrorCode
 from roost.protocol.handshake import CHALLENGE, PROTOCOL
@@ -71,13 +71,14 @@ class Hello:
 
     @classmethod
     def read(cls, said: JsonObject) -> "Hello":
-        server, defaults = _part(said, "server"), _part(_part(said, "snapshot"), "sessionDefaults")
+        server = as_object(said.get("server"))
+        defaults = as_object(as_object(said.get("snapshot")).get("sessionDefaults"))
         return cls(
-            version=_text(server, "version"),
-            boot_id=_text(server, "bootId"),
-            methods=frozenset(_texts(_part(said, "features").get("methods"))),
-            scopes=tuple(_texts(_part(said, "auth").get("scopes"))),
-            main_key=_text(defaults, "mainSessionKey") or "main",
+            version=as_text(server.get("version")),
+            boot_id=as_text(server.get("bootId")),
+            methods=frozenset(_texts(as_object(said.get("features")).get("methods"))),
+            scopes=tuple(_texts(as_object(said.get("auth")).get("scopes"))),
+            main_key=as_text(defaults.get("mainSessionKey")) or "main",
             said=said,
         )
 
@@ -89,8 +90,8 @@ async def shake_hands(wire: Wire, who: Introduction, heard: Callable[[Event], No
     answer = await _until(wire, CONNECT_ID, heard)
     assert isinstance(answer, Response)
     if answer.refusal is not None:
-        raise _told(answer.refusal)
-    return Hello.read(answer.payload if isinstance(answer.payload, dict) else {})
+        raise _refused(answer.refusal)
+    return Hello.read(as_object(answer.payload))
 
 
 async def _until(wire: Wire, wanted: str, heard: Callable[[Event], None]) -> Response | Event:
@@ -107,7 +108,7 @@ async def _until(wire: Wire, wanted: str, heard: Callable[[Event], None]) -> Res
     raise Unreachable("the gateway closed the connection before it said hello")
 
 
-def _told(refusal: Refused) -> Exception:
+def _refused(refusal: Refused) -> Exception:
     """A gateway that is about to serve is tried again; one that does not know us is not."""
     if refusal.wire_code == ErrorCode.UNAVAILABLE:
         return Starting(str(refusal))
@@ -119,16 +120,6 @@ def _told(refusal: Refused) -> Exception:
         case _:
             refusal.hint = f"give the gateway's {_PASSWORD}, or its {_TOKEN}"
     return refusal
-
-
-def _part(value: JsonObject, name: str) -> JsonObject:
-    found = value.get(name)
-    return found if isinstance(found, dict) else {}
-
-
-def _text(value: JsonObject, name: str) -> str:
-    found = value.get(name)
-    return found if isinstance(found, str) else ""
 
 
 def _texts(value: JsonValue) -> list[str]:

@@ -89,7 +89,7 @@ class Line:
             except (Refused, Untrusted) as error:
                 if not self._was_open:
                     raise
-                self._over(error)
+                self._finish(error)
                 return
             failures += 1
             left = self._patience()
@@ -100,7 +100,7 @@ class Line:
                 )
                 if not self._was_open:
                     raise away
-                self._over(away)
+                self._finish(away)
                 return
             await self._sleep(min(restart_ms(failures, self._jitter()) / 1000, left))
 
@@ -134,7 +134,7 @@ class Line:
                 return answer
 
     def close(self) -> None:
-        self._over(ConnectionLost(CLOSED))
+        self._finish(ConnectionLost(CLOSED))
 
     async def _serve(self, wire: Wire, task_status: TaskStatus[None]) -> None:
         self._seq = 0
@@ -191,7 +191,7 @@ class Line:
             self._seq = event.seq
         self._feed.tell(event)
 
-    def _over(self, error: RoostError) -> None:
+    def _finish(self, error: RoostError) -> None:
         self._end = error
         self._link = None
         self._feed.end()

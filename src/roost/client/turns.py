@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from roost.client.errors import TurnFailed
 from roost.client.events import Event
-from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.jsonvalue import JsonObject, JsonValue, as_object
 from roost.protocol.events import AGENT, CHAT, NO_MODEL
 
 NO_ANSWER = "no answer"
@@ -78,7 +78,7 @@ class Turn:
             return self._chat(event.payload)
         if event.name != AGENT:
             return None
-        data = _object(event.payload.get("data"))
+        data = as_object(event.payload.get("data"))
         match event.payload.get("stream"):
             case "item":
                 return _step(data)
@@ -90,11 +90,11 @@ class Turn:
     def _chat(self, payload: JsonObject) -> Piece | None:
         match payload.get("state"):
             case "delta":
-                self.text = message_text(_object(payload.get("message")))
+                self.text = message_text(as_object(payload.get("message")))
                 added = str(payload.get("deltaText") or "")
                 return Delta(text=self.text, added=added, replaces=payload.get("replace") is True)
             case "final":
-                message = _object(payload.get("message"))
+                message = as_object(payload.get("message"))
                 aside = message.get("model") == NO_MODEL
                 return Answer(text=message_text(message) or None, figures=_figures(message), aside=aside)
             case "aborted" | "error" as state:
@@ -106,7 +106,7 @@ class Turn:
 
 def waited(answer: JsonObject) -> Answer | None:
     """What `agent.wait` says of a run; None while it goes on."""
-    reply = _object(answer.get("terminalReply"))
+    reply = as_object(answer.get("terminalReply"))
     match answer.get("status"):
         case "ok":
             text = reply.get("text")
@@ -134,14 +134,14 @@ def _words(block: JsonValue) -> str:
 
 
 def _figures(message: JsonObject) -> Figures | None:
-    usage, model = _object(message.get("usage")), message.get("model")
+    usage, model = as_object(message.get("usage")), message.get("model")
     tokens_in, tokens_out = usage.get("input"), usage.get("output")
     if not isinstance(tokens_in, int) or not isinstance(tokens_out, int):
         return None
     estimated = usage.get("estimated") is True
     if not isinstance(model, str):
         return Figures(tokens_in=tokens_in, tokens_out=tokens_out, estimated=estimated)
-    cost = _object(usage.get("cost")).get("total")
+    cost = as_object(usage.get("cost")).get("total")
     return Figures(
         tokens_in=tokens_in,
         tokens_out=tokens_out,
@@ -156,7 +156,3 @@ def _step(data: JsonObject) -> ToolStep | None:
     if not isinstance(name, str):
         return None
     return ToolStep(name=name, running=data.get("phase") == "start", failed=data.get("status") == "failed")
-
-
-def _object(value: JsonValue) -> JsonObject:
-    return value if isinstance(value, dict) else {}

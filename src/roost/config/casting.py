@@ -18,10 +18,10 @@ def catalogue(settings: Settings, builtin: ModelSpec) -> Catalogue:
     """The models that the file lists, allows or uses, and the built-in one unless the file replaces what is known."""
     chosen = settings.agents.defaults.models
     joins = settings.models.mode is CatalogueMode.MERGE
-    allowed = None if chosen is None else [_ref(name) for name in chosen]
+    allowed = None if chosen is None else [_model_ref(name) for name in chosen]
     made = partial(
         Catalogue,
-        aliases={entry.alias: _ref(name) for name, entry in (chosen or {}).items() if entry.alias},
+        aliases={entry.alias: _model_ref(name) for name, entry in (chosen or {}).items() if entry.alias},
         allowed=allowed,
         unlisted=[
             _spec(name, provider, ModelDefinition(id="*"))
@@ -31,10 +31,10 @@ def catalogue(settings: Settings, builtin: ModelSpec) -> Catalogue:
     )
     listed = [*([builtin] if joins else []), *_specs(settings)]
     known = made(listed)
-    return made([*listed, *(_checked(where, name, known) for where, name in _named(settings, builtin))])
+    return made([*listed, *(_checked(where, name, known) for where, name in _in_use(settings, builtin))])
 
 
-def _named(settings: Settings, builtin: ModelSpec) -> Iterator[tuple[str, str]]:
+def _in_use(settings: Settings, builtin: ModelSpec) -> Iterator[tuple[str, str]]:
     """Every model that something is to be done with, and where that is said."""
     for agent in settings.agents.list:
         own = persona(agent, builtin)
@@ -79,7 +79,7 @@ def _specs(settings: Settings) -> Iterator[ModelSpec]:
     for name, provider in settings.models.providers.items():
         yield from (_spec(name, provider, model) for model in provider.models)
         listed = {model.id for model in provider.models}
-        for ref in map(_ref, settings.agents.defaults.models or ()):
+        for ref in map(_model_ref, settings.agents.defaults.models or ()):
             if provider.models and ref.provider == name and ref.model not in listed:
                 yield _spec(name, provider, ModelDefinition(id=ref.model))
 
@@ -103,6 +103,6 @@ def _prices(cost: ModelCost) -> Prices:
     )
 
 
-def _ref(name: str) -> ModelRef:
+def _model_ref(name: str) -> ModelRef:
     provider, _, model = name.partition("/")
     return ModelRef(provider, model)

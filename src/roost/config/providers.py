@@ -59,7 +59,7 @@ def thaw(value: object) -> JsonValue:
             return value
 
 
-def _free(found: object) -> object:
+def _object(found: object) -> object:
     if not isinstance(found, dict):
         raise SpellingError
     return _freeze(found)
@@ -68,7 +68,7 @@ def _free(found: object) -> object:
 BaseUrl: TypeAlias = Annotated[
     str, pattern(_BASE_URL, "`http://` or `https://` address without user or query")
 ]
-FreeObject: TypeAlias = Annotated[FrozenMap[str, object], Spelling(_free, "object", thaw)]
+FreeObject: TypeAlias = Annotated[FrozenMap[str, object], Spelling(_object, "object", thaw)]
 
 
 class ModelCost(Section):

@@ -60,7 +60,7 @@ class Surroundings:
 Reader: TypeAlias = Callable[[object, Surroundings], Secret | SecretCommand]
 
 
-def _literal(found: object, around: Surroundings) -> Secret:
+def _literal(found: object) -> Secret:
     if not isinstance(found, str):
         raise SpellingError
     if found in _MASKED or is_mask(found):
@@ -75,7 +75,7 @@ def _from_environment(found: object, around: Surroundings) -> Secret:
     name = read_text(found)
     if name not in around.environ:
         raise SpellingError(f"the environment has no {name}: set it, or give the credential otherwise")
-    return _literal(around.environ[name], around)
+    return _literal(around.environ[name])
 
 
 def open_to_others(path: Path) -> str:
@@ -96,7 +96,7 @@ def _from_file(found: object, around: Surroundings) -> Secret:
         raise SpellingError(f"{path} is not UTF-8 text") from None
     if status.st_mode & OTHERS:
         around.remarks.append(open_to_others(path))
-    return _literal(text, around)
+    return _literal(text)
 
 
 def _command(found: object, around: Surroundings) -> SecretCommand:
@@ -126,7 +126,7 @@ class CredentialSpelling:
         around = info.context
         assert isinstance(around, Surroundings)
         if not isinstance(found, dict):
-            return _literal(found, around)
+            return _literal(found)
         if len(found) != 1:
             raise SpellingError
         [(form, value)] = found.items()

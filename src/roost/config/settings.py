@@ -70,15 +70,17 @@ class Settings(Section):
 def as_document(settings: Settings) -> JsonObject:
     """The settings as a plain document that loads to the same settings; credentials are masked."""
     return {
-        name: _given(value) for name, value in settings.model_dump(mode="json").items() if value is not None
+        name: _without_nulls(value)
+        for name, value in settings.model_dump(mode="json").items()
+        if value is not None
     }
 
 
-def _given(value: JsonValue) -> JsonValue:
+def _without_nulls(value: JsonValue) -> JsonValue:
     match value:
         case dict():
-            return {name: _given(item) for name, item in value.items() if item is not None}
+            return {name: _without_nulls(item) for name, item in value.items() if item is not None}
         case list():
-            return [_given(item) for item in value]
+            return [_without_nulls(item) for item in value]
         case _:
             return value

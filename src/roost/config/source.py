@@ -102,9 +102,11 @@ class Loaded:
     def kept_in(self, folder: Path) -> Path | None:
         """What lies in a folder, wherever links lead, and is for no agent: the gateway's state and credentials."""
         real = Path(os.path.realpath(folder))
-        return next((one for one in self._kept() if any(at.is_relative_to(real) for at in _ends(one))), None)
+        return next(
+            (one for one in self._private() if any(at.is_relative_to(real) for at in _ends(one))), None
+        )
 
-    def _kept(self) -> Iterator[Path]:
+    def _private(self) -> Iterator[Path]:
         sources = self.sources
         yield from (sources.home, sources.file, sources.home / TOKEN_FILE, sources.home / STORE_FILE)
         yield from sources.credentials

@@ -88,7 +88,7 @@ def _problem(error: ErrorDetails, document: Document) -> Problem:
             return Problem(path=path, reason="missing", allowed=_allowed(shape))
     cause = error.get("ctx", {}).get("error")
     reason = str(cause) if isinstance(cause, SpellingError) else ""
-    reason = reason or f"found {_found(error['input'], shape, hidden=loc in document.hidden)}"
+    reason = reason or f"found {_described(error['input'], shape, hidden=loc in document.hidden)}"
     options = shape.options if isinstance(shape, Leaf) else ()
     likely = nearest(error["input"], options) if isinstance(error["input"], str) else ""
     return Problem(path=path, reason=reason, allowed=_allowed(shape), nearest=likely)
@@ -113,7 +113,7 @@ def _allowed(shape: Shape | None) -> str:
             return "object"
 
 
-def _found(value: object, shape: Shape | None, *, hidden: bool) -> str:
+def _described(value: object, shape: Shape | None, *, hidden: bool) -> str:
     match value:
         case dict():
             return "an object"

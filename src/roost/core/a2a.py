@@ -10,15 +10,14 @@ from typing import assert_never
 
 from roost.core import exchangetext, toolnames
 from roost.core.addresses import DEFAULT_ACCOUNT, Address
-from roost.core.deliveries import Delivery, DeliveryKind
-from roost.core.effects import AcceptInput, AddDelivery, Effects, PutExchange, QueueRun
+from roost.core.effects import AcceptInput, Effects, PutExchange, QueueRun
 from roost.core.endings import Ending
 from roost.core.errors import Forbidden
 from roost.core.exchanges import Exchange, ExchangeState, Phase
 from roost.core.inbound import Inbound, InputMode, Source
 from roost.core.keys import CHILD_KINDS, KeyKind, SessionKey
 from roost.core.messages import Provenance, ProvenanceKind, Text
-from roost.core.notices import derived_id
+from roost.core.notices import announced, derived_id
 from roost.core.runs import Cause, Lane, Outcome, Request, Run, RunKind, RunState
 from roost.core.sessions import Session
 from roost.core.snapshots import ExchangeSnapshot, RunSnapshot, Snapshot
@@ -144,7 +143,7 @@ def _next_turn(snapshot: RunSnapshot, exchange: Exchange, outcome: Outcome) -> E
     block = exchangetext.turn_block(turned, *_channels(snapshot, exchange))
     run = _run(snapshot, turned, partner.key, RunKind.EXCHANGE, block, outcome.at)
     run = replace(run, request=replace(run.request, longest_ms=exchange.sent.step_ms))
-    said = _said(snapshot, run, exchange.latest_reply, f"{exchange.id}:{turned.turn}")
+    said = _opening_from(snapshot, run, exchange.latest_reply, f"{exchange.id}:{turned.turn}")
     return (PutExchange(exchange=turned), QueueRun(run=run), said)
 
 
@@ -159,7 +158,7 @@ def _tell_late(snapshot: RunSnapshot, exchange: Exchange, text: str, outcome: Ou
     block = exchangetext.late_block(exchange)
     run = _run(snapshot, exchange, requester.key, RunKind.EXCHANGE, block, outcome.at)
     run = replace(run, id=derived_id("late", exchange.id), request=replace(run.request, exchange_id=None))
-    return (QueueRun(run=run), _said(snapshot, run, text, f"{exchange.id}:late"))
+    return (QueueRun(run=run), _opening_from(snapshot, run, text, f"{exchange.id}:late"))
 
 
 def listens(requester: Snapshot, exchange: Exchange) -> bool:
@@ -168,7 +167,7 @@ def listens(requester: Snapshot, exchange: Exchange) -> bool:
     return exchange.heard_by in alive
 
 
-def _said(snapshot: RunSnapshot, run: Run, text: str, step: str) -> AcceptInput:
+def _opening_from(snapshot: RunSnapshot, run: Run, text: str, step: str) -> AcceptInput:
     """Words of the session whose run ends, as what opens a run of the other side."""
     return opening(run, text, step, source=str(snapshot.run.key), channel=_channel(snapshot.session))
 
@@ -241,17 +240,7 @@ def _announcement(snapshot: RunSnapshot, said: str, ending: Ending) -> Effects:
     address = announce_address(session, ending.met) if session else None
     if session is None or address is None:
         return ()
-    delivery = Delivery(
-        id=derived_id("announcement", snapshot.run.id),
-        key=session.key,
-        address=address,
-        kind=DeliveryKind.ANNOUNCE,
-        text=said,
-        created_at=at,
-        ready_at=at,
-        run_id=snapshot.run.id,
-    )
-    return (AddDelivery(delivery=delivery),)
+    return (announced(snapshot.run.id, session.key, address, said, at=at),)
 
 
 def announce_address(session: Session, met: Met) -> Address | None:

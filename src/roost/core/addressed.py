@@ -34,9 +34,15 @@ class Commands(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addressed:
-    """`scopes` are those of the credential it came with: a command in it can do no more. `run_id` is that of the run it
-    opens, if it opens one. `idempotency_key` makes it the same message when it comes again. Without a `reply_to` its
-    answer is the entry in the transcript. Of a conversation at a place `opening` says as what it begins. `trace` is one that its sender began. One that is `relayed` no person said, but this session of another gateway.
+    """A message and the session its sender named.
+
+    `run_id`: the id of the run it opens, if it opens one.
+    `idempotency_key`: by this it is the same message when it comes again.
+    `scopes`: those of the credential it came with; a command in it can do no more.
+    `reply_to`: where its answer goes; without one the answer is the entry in the transcript.
+    `opening`: what a conversation at a place begins as.
+    `trace`: one that its sender began.
+    `relayed`: the session of another gateway that said it; then no person did.
     """
 
     key: SessionKey

@@ -94,7 +94,6 @@ class Admitted:
 class PairingRequired:
     """The sender is unknown; the owner may let this person in."""
 
-    person: Principal
     rule: AdmissionRule
 
 
@@ -164,7 +163,7 @@ def _direct(speaker: _Speaker, policy: ChannelPolicy) -> Admission:
         case DmPolicy.PAIRING if speaker.is_listed(policy.paired):
             return Admitted(principal=speaker.person, rule=AdmissionRule.PAIRED)
         case DmPolicy.PAIRING:
-            return PairingRequired(person=speaker.person, rule=AdmissionRule.DM_PAIRING)
+            return PairingRequired(rule=AdmissionRule.DM_PAIRING)
         case other:
             assert_never(other)
 

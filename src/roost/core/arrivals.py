@@ -45,10 +45,17 @@ class Opening:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrival:
-    """`run_id` is fresh. `reset` is what the sender asked for (`/new`); `request` says how the run differs
-    from an ordinary turn; `mode` is how this one message is queued, whatever the settings say; `thread` is the bound thread
-    it came by. Where there is a `room` the session may be full. `each_pays`: what is said to an agent is charged to whoever said it. Where `agents` are given, those are all
-    that may answer."""
+    """A message, and what is known of how it is to be taken.
+
+    `run_id`: a fresh one, for the run it may open.
+    `reset`: what the sender asked for (`/new`).
+    `request`: how the run differs from an ordinary turn.
+    `mode`: how this one message is queued, whatever the settings say.
+    `thread`: the bound thread it came by.
+    `each_pays`: whether what is said to an agent is charged to whoever said it.
+    `agents`: all that may answer, if that is limited.
+    `room`: how much the session may hold, if that is limited.
+    """
 
     inbound: Inbound
     run_id: str

@@ -27,10 +27,13 @@ class HookDoor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """Who may reach whose sessions. `placeless_owners` are those of the `owners` that name no channel, `lifted` the
-    agents whose sandboxed sessions reach all, `networked` those whose sandboxes reach the network, `unconfined` those
-    without one, `clear` the providers that are spoken to in clear text beyond this machine; with
-    `clear_store` the database's server may be, too."""
+    """Who may reach whose sessions.
+
+    `placeless_owners`: those of the `owners` that name no channel.
+    `lifted`, `networked`: agents whose sandboxed sessions reach all sessions, and the network.
+    `unconfined`: agents without a sandbox.
+    `clear`: providers that are spoken to in clear text beyond this machine; `clear_store`: the database's server, too.
+    """
 
     visibility: Level = Level.TREE
     crosses: bool = False

@@ -70,12 +70,12 @@ def _ended(snapshot: ExchangeSnapshot, after: Exchange, text: str | None, at: in
     # What goes to another gateway has its own requester for a target here.
     if text is None or snapshot.called_off or a2a.listens(snapshot.target, after):
         return (done,)
-    run = _late(after, at)
+    run = _late_run(after, at)
     said = a2a.opening(run, text, f"{after.id}:late", source=str(after.sent.remote))
     return (done, QueueRun(run=run), said)
 
 
-def _late(exchange: Exchange, at: int) -> Run:
+def _late_run(exchange: Exchange, at: int) -> Run:
     """The run in which a requester who waits no longer hears of it. Having come from beyond, it sends nothing there."""
     cause = Cause(
         # Nobody else may send to another gateway.

@@ -11,11 +11,9 @@ from roost.core import toolnames
 from roost.core.a2a import INTERNAL_CHANNEL
 from roost.core.addresses import Address
 from roost.core.announce import announcement, findings_text, freeze_result, silent_work
-from roost.core.deliveries import Delivery, DeliveryKind
 from roost.core.effects import (
     AcceptInput,
     AcknowledgeCompletion,
-    AddDelivery,
     AppendEntries,
     Effects,
     QueueRun,
@@ -28,7 +26,7 @@ from roost.core.handover import steers
 from roost.core.inbound import Inbound, InputMode, Source
 from roost.core.keys import CHILD_KINDS, SessionKey
 from roost.core.messages import Provenance, ProvenanceKind, Text, UserMessage
-from roost.core.notices import derived_id
+from roost.core.notices import announced, derived_id
 from roost.core.principals import Principal
 from roost.core.runs import Cause, Lane, Outcome, Request, Run, RunKind, RunState
 from roost.core.sentinels import Sentinel, sentinel_of
@@ -124,12 +122,12 @@ def given_up(snapshot: RunSnapshot, ending: Ending) -> Effects:
     unheard = [one for one in snapshot.spawned if not _pending(one) and one.acknowledged_at is None]
     if requester.key.kind in CHILD_KINDS:
         told = [
-            _told(one, requester, None, findings_text((one,)), run.cause.principal, at) for one in unheard
+            _report(one, requester, None, findings_text((one,)), run.cause.principal, at) for one in unheard
         ]
     else:
         address = run.request.reply_to or (ending.met(requester.session) if requester.session else None)
         told = [
-            _told(one, requester, address, announcement(one, None), run.cause.principal, at)
+            _report(one, requester, address, announcement(one, None), run.cause.principal, at)
             for one in unheard
         ]
     return tuple(effect for effects in told for effect in effects)
@@ -159,10 +157,10 @@ def _pass_on(snapshot: RunSnapshot, settled: Completion, requester: Snapshot, en
         unheard = (one for one in snapshot.siblings if one.acknowledged_at is None)
         return go_on(batch, (*unheard, settled), at)
     if requester.key.kind in CHILD_KINDS:
-        return _give(snapshot, settled, requester, at)
+        return _tell_subagent(snapshot, settled, requester, at)
     if ending.outcome.succeeded:
         return (_ask_child(snapshot, settled, ending),)
-    return _tell(snapshot, settled, requester, ending, ending.announce(settled, None))
+    return _tell_requester(snapshot, settled, requester, ending, ending.announce(settled, None))
 
 
 def go_on(batch: Run, completions: tuple[Completion, ...], at: int) -> Effects:
@@ -174,7 +172,7 @@ def go_on(batch: Run, completions: tuple[Completion, ...], at: int) -> Effects:
     return (QueueRun(run=run), AcceptInput(inbound=inbound, run_id=run.id, mode=InputMode.OPEN), *known)
 
 
-def _give(snapshot: RunSnapshot, completion: Completion, requester: Snapshot, at: int) -> Effects:
+def _tell_subagent(snapshot: RunSnapshot, completion: Completion, requester: Snapshot, at: int) -> Effects:
     """A sub-agent hears of its child inside its run, or in a new one if it is idle."""
     text, acknowledged = (
         findings_text((completion,)),
@@ -220,17 +218,17 @@ def _announced(snapshot: RunSnapshot, completion: Completion, requester: Snapsho
     skips = ending.outcome.succeeded and sentinel_of(ending.reply or "") is Sentinel.ANNOUNCE_SKIP
     if skips:
         return (AcknowledgeCompletion(child_run=completion.child_run, at=ending.outcome.at),)
-    return _tell(snapshot, completion, requester, ending, ending.announce(completion, ending.said))
+    return _tell_requester(snapshot, completion, requester, ending, ending.announce(completion, ending.said))
 
 
-def _tell(
+def _tell_requester(
     snapshot: RunSnapshot, completion: Completion, requester: Snapshot, ending: Ending, text: str
 ) -> Effects:
-    address = _chat(snapshot, requester, ending.met)
-    return _told(completion, requester, address, text, snapshot.run.cause.principal, ending.outcome.at)
+    address = _announce_address(snapshot, requester, ending.met)
+    return _report(completion, requester, address, text, snapshot.run.cause.principal, ending.outcome.at)
 
 
-def _told(
+def _report(
     completion: Completion,
     requester: Snapshot,
     address: Address | None,
@@ -243,17 +241,7 @@ def _told(
     quiet = completion.status is CompletionStatus.KILLED
     sent: Effects = ()
     if address and requester.session and not quiet:
-        delivery = Delivery(
-            id=derived_id("announcement", completion.child_run),
-            key=requester.key,
-            address=address,
-            kind=DeliveryKind.ANNOUNCE,
-            text=text,
-            created_at=at,
-            run_id=completion.child_run,
-            ready_at=at,
-        )
-        sent = (AddDelivery(delivery=delivery),)
+        sent = (announced(completion.child_run, requester.key, address, text, at=at),)
     acknowledged = AcknowledgeCompletion(child_run=completion.child_run, at=at)
     return (AppendEntries(key=requester.key, drafts=(entry,)), *sent, acknowledged)
 
@@ -269,7 +257,7 @@ def told_id(child_run: str) -> str:
     return derived_id("told", child_run)
 
 
-def _chat(snapshot: RunSnapshot, requester: Snapshot, met: Met) -> Address | None:
+def _announce_address(snapshot: RunSnapshot, requester: Snapshot, met: Met) -> Address | None:
     """Where the child was asked for, else where the requester was last met."""
     asked = snapshot.batch.request.reply_to if snapshot.batch else None
     return asked or (met(requester.session) if requester.session else None)

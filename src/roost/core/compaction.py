@@ -52,7 +52,6 @@ class CompactionSettings:
 class Thresholds:
     """The context sizes from which notes are saved, and from which the context is condensed."""
 
-    reserve: int
     flush_from: int
     compact_from: int
 
@@ -62,7 +61,7 @@ def thresholds(window: int, settings: CompactionSettings) -> Thresholds:
     reserve = min(max(settings.reserve, settings.reserve_floor), window // 4)
     usable = window - reserve
     margin = min(settings.flush_margin, usable // 2)
-    return Thresholds(reserve=reserve, flush_from=usable - margin, compact_from=usable)
+    return Thresholds(flush_from=usable - margin, compact_from=usable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -227,10 +227,10 @@ def remove(devices: Devices, device_id: str) -> tuple[Devices, Device]:
 def meet(devices: Devices, gateway: str, here: Mapping[str, int]) -> Devices:
     """As a gateway finds them to whom those `here` are connected, since when. Of two gateways the newer connection counts: the
     older may be dead and not know it."""
-    return replace(devices, paired=tuple(_met(one, gateway, here.get(one.id)) for one in devices.paired))
+    return replace(devices, paired=tuple(_met_here(one, gateway, here.get(one.id)) for one in devices.paired))
 
 
-def _met(device: Device, gateway: str, since: int | None) -> Device:
+def _met_here(device: Device, gateway: str, since: int | None) -> Device:
     known = device.met
     ours = known is not None and known.gateway == gateway
     if since is not None and (known is None or ours or known.at < since):

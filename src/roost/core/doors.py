@@ -55,18 +55,18 @@ class Door:
 
 def door_findings(doors: tuple[Door, ...], rules: RoutingRules) -> Iterator[Finding]:
     for door in doors:
-        yield from _open(door)
+        yield from _open_to_anyone(door)
     open_to_direct = [one for one in doors if one.takes_direct]
     # Two agents may have the same to say of one channel.
     yield from {
         finding.id: finding
-        for lot in _lots(open_to_direct, rules).values()
+        for lot in _guests_by_session(open_to_direct, rules).values()
         for finding in _collisions(lot, rules)
     }.values()
     yield from _namesakes(open_to_direct, rules)
 
 
-def _open(door: Door) -> Iterator[Finding]:
+def _open_to_anyone(door: Door) -> Iterator[Finding]:
     if door.lets_in_anyone:
         yield Finding(
             id=f"channels.{door.channel}.dm.open",
@@ -94,7 +94,7 @@ class _Guest:
     setting: str
 
 
-def _lots(doors: list[Door], rules: RoutingRules) -> dict[SessionKey, list[_Guest]]:
+def _guests_by_session(doors: list[Door], rules: RoutingRules) -> dict[SessionKey, list[_Guest]]:
     """Who is thrown together, by the session."""
     lots: dict[SessionKey, list[_Guest]] = {}
     for door in doors:

@@ -66,12 +66,12 @@ def _quoted(text: str | None) -> str:
 
 def _roles(exchange: Exchange, requester_channel: str | None, target_channel: str | None) -> tuple[str, str]:
     return (
-        f"Agent 1 (requester): {exchange.requester}{_on(requester_channel)}",
-        f"Agent 2 (target): {exchange.target}{_on(target_channel)}",
+        f"Agent 1 (requester): {exchange.requester}{_on_channel(requester_channel)}",
+        f"Agent 2 (target): {exchange.target}{_on_channel(target_channel)}",
     )
 
 
-def _on(channel: str | None) -> str:
+def _on_channel(channel: str | None) -> str:
     return f" on {channel}" if channel else ""
 
 

@@ -6,8 +6,7 @@ last turns alone are too large, shorten those. What is left out is left out of t
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from itertools import accumulate
 from typing import TypeVar
 
@@ -40,21 +39,6 @@ _NOTE_TOKENS = MESSAGE_TOKENS + estimate(OPENING)
 _Answer = TypeVar("_Answer", UserMessage, ToolResult)
 
 
-class FitStep(StrEnum):
-    """How far down the ladder a prompt had to go."""
-
-    WHOLE = "whole"
-    PAYLOADS_DROPPED = "payloads_dropped"
-    OLDEST_CUT = "oldest_cut"
-    SHORTENED = "shortened"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fitted:
-    prompt: Prompt
-    step: FitStep
-
-
 def unit_tokens(unit: TranscriptUnit) -> int:
     return sum(estimate_message(message) for message in unit.messages)
 
@@ -64,7 +48,7 @@ def prompt_tokens(prompt: Prompt) -> int:
     return sum(estimate_message(message) for message in prompt.messages)
 
 
-def fit(prompt: Prompt, budget: int, *, keep_turns: int = KEEP_TURNS) -> Fitted:
+def fit(prompt: Prompt, budget: int, *, keep_turns: int = KEEP_TURNS) -> Prompt:
     """The prompt in at most `budget` tokens.
 
     The last `keep_turns` turns are the same messages, unless they alone exceed the budget. A prompt that
@@ -76,17 +60,17 @@ def fit(prompt: Prompt, budget: int, *, keep_turns: int = KEEP_TURNS) -> Fitted:
             hint=f"use a model whose window leaves at least {MIN_BUDGET}",
         )
     if prompt_tokens(prompt) <= budget:
-        return Fitted(prompt=prompt, step=FitStep.WHOLE)
+        return prompt
     start = last_turns(prompt.units, keep_turns)
     head = tuple(_without_payload(unit) for unit in prompt.units[:start])
     tail = prompt.units[start:]
     bare = replace(prompt, units=head + tail)
     if prompt_tokens(bare) <= budget:
-        return Fitted(prompt=bare, step=FitStep.PAYLOADS_DROPPED)
+        return bare
     room = budget - sum(unit_tokens(unit) for unit in tail)
     if room >= _NOTE_TOKENS or (room >= 0 and _opens(tail)):
-        return Fitted(prompt=_cut(prompt.preface, head, tail, room), step=FitStep.OLDEST_CUT)
-    return Fitted(prompt=_shortened(prompt.preface, tail, budget), step=FitStep.SHORTENED)
+        return _cut(prompt.preface, head, tail, room)
+    return _shortened(prompt.preface, tail, budget)
 
 
 def _opens(units: Sequence[TranscriptUnit]) -> bool:

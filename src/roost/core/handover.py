@@ -27,7 +27,7 @@ def hand_over(snapshot: Snapshot, run: Run, outcome: Outcome) -> Effects:
     buried = [put_away(snapshot.carried(one), why, outcome.at) for one in dead]
     left = tuple(record for record in snapshot.pending if record not in dead)
     left_over = replace(snapshot, pending=left)
-    rest = _kept(left_over, run) if _gave_way(snapshot, run) else carry_over(left_over, run, outcome)
+    rest = _keep_unread(left_over, run) if _gave_way(snapshot, run) else carry_over(left_over, run, outcome)
     return (*(effect for effects in buried for effect in effects), *rest)
 
 
@@ -45,7 +45,7 @@ def _gave_way(snapshot: Snapshot, run: Run) -> bool:
     return _is_here(snapshot, run) and run.stop is not None and run.stop.reason == INTERRUPTED
 
 
-def _kept(snapshot: Snapshot, run: Run) -> Effects:
+def _keep_unread(snapshot: Snapshot, run: Run) -> Effects:
     unread = [record for record in snapshot.pending if record.run_id == run.id]
     if not unread:
         return ()

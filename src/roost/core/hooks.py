@@ -92,14 +92,13 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What a call asks for, after all names were resolved. `delivery` names it; None: it is like no other. With `waits`
-    it is answered when its turn has ended."""
+    """What a call asks for, after all names were resolved. With `waits` it is answered
+    when its turn has ended."""
 
     action: Action
     key: SessionKey
     text: str
     tool: str
-    delivery: str | None = None
     wake: Wake = Wake.NOW
     deliver: bool = False
     model: str | None = None
@@ -149,7 +148,7 @@ def prove(call: Call, rules: HookRules) -> Proof:
     mapping = rules.mappings.get(call.name)
     if mapping is not None and mapping.secret is not None:
         return _signed(call, mapping.secret, mapping.scheme)
-    shown = _shown(call.headers)
+    shown = _token(call.headers)
     if rules.token is None or not shown or not rules.token.matches(shown):
         raise Unproven("the hooks' own token is missing or wrong", hint="send it as `Authorization: Bearer`")
     return Named(delivery=_delivery(call.headers))
@@ -177,7 +176,7 @@ def refuse_replay(proof: Proof, first: Source) -> None:
         )
 
 
-def _shown(headers: Mapping[str, str]) -> str:
+def _token(headers: Mapping[str, str]) -> str:
     kind, _, bearer = headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
         return bearer.strip()

@@ -25,7 +25,7 @@ def entries_of(records: tuple[InboundRecord, ...]) -> tuple[EntryDraft, ...]:
     outside = [record for record in events if record.inbound.provenance.kind is ProvenanceKind.HOOK]
     said: list[EntryDraft] = []
     spoken = (record for record in waiting if record.mode is not InputMode.WAIT)
-    for (mode, _), together in groupby(spoken, key=_way):
+    for (mode, _), together in groupby(spoken, key=_mode_and_kind):
         found = list(together)
         for group in [found] if mode is InputMode.OPEN else [[record] for record in found]:
             said.append(_entry(group, () if said else dropped))
@@ -34,7 +34,7 @@ def entries_of(records: tuple[InboundRecord, ...]) -> tuple[EntryDraft, ...]:
     return tuple(drafts)
 
 
-def _way(record: InboundRecord) -> tuple[InputMode | None, ProvenanceKind]:
+def _mode_and_kind(record: InboundRecord) -> tuple[InputMode | None, ProvenanceKind]:
     return record.mode, record.inbound.provenance.kind
 
 

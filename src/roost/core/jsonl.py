@@ -14,15 +14,8 @@ from math import isfinite
 from typing import assert_never
 
 from roost.core.entries import Entry, EntryDraft
-from roost.core.jsonl_messages import (
-    as_count,
-    as_object,
-    as_optional,
-    as_text,
-    message_from_json,
-    message_to_json,
-)
-from roost.core.jsonvalue import JsonObject, JsonValue, compact
+from roost.core.jsonl_messages import message_from_json, message_to_json
+from roost.core.jsonvalue import JsonObject, JsonValue, as_count, as_object, as_optional, as_text, compact
 from roost.core.localtime import local, millis
 from roost.core.messages import AssistantMessage, Body, Compaction, Notice, ToolResult, UserMessage
 from roost.core.principals import Principal

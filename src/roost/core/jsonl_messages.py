@@ -9,7 +9,7 @@ from typing import assert_never
 
 from roost.core.errors import InvalidInput
 from roost.core.figures import MICROS
-from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.jsonvalue import JsonObject, JsonValue, as_count, as_object, as_optional, as_text
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.messages import (
     AssistantBlock,
@@ -29,29 +29,7 @@ from roost.core.messages import (
 )
 from roost.core.principals import UNKNOWN, Principal
 
-MOST_DOLLARS = 1_000_000_000
-_COUNT_LIMIT = 2**63
-
-# -- scalars, each with a harmless value for what is missing or of another type ----------------------
-
-
-def as_text(value: JsonValue) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def as_optional(value: JsonValue) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def as_count(value: JsonValue) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        return 0
-    return value if 0 <= value < _COUNT_LIMIT else 0
-
-
-def as_object(value: JsonValue) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
+_MOST_DOLLARS = 1_000_000_000
 
 # -- reading -----------------------------------------------------------------------------------------
 
@@ -152,12 +130,13 @@ def _usage(usage: JsonObject) -> Usage:
         cache_read=as_count(usage.get("cacheRead")),
         cache_write=as_count(usage.get("cacheWrite")),
         total=as_count(usage.get("totalTokens")),
-        cost_micros=_micros(as_object(usage.get("cost")).get("total")),
+        cost_micros=micros_of(as_object(usage.get("cost")).get("total")),
     )
 
 
-def _micros(dollars: JsonValue) -> int:
-    if isinstance(dollars, int | float) and 0 <= dollars < MOST_DOLLARS:
+def micros_of(dollars: JsonValue) -> int:
+    """Millionths; 0 for what is no plausible sum."""
+    if isinstance(dollars, int | float) and 0 <= dollars < _MOST_DOLLARS:
         return round(dollars * MICROS)
     return 0
 

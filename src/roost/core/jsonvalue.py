@@ -1,4 +1,4 @@
-"""The types of a parsed JSON document, and their text."""
+"""The types of a parsed JSON document, their text, and lenient reading of its parts."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,6 +8,8 @@ from roost.core.numbers import refuse_infinite
 
 JsonValue: TypeAlias = bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"] | None
 JsonObject: TypeAlias = Mapping[str, JsonValue]
+
+_COUNT_LIMIT = 2**63
 
 
 def _plain(value: object) -> object:
@@ -51,3 +53,28 @@ def refuse_unwritable(value: JsonValue) -> None:
                 left += listed
             case _:
                 pass
+
+
+# -- parts, each with a harmless value for what is missing or of another type -------------------------
+
+
+def as_text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def as_optional(value: JsonValue) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def as_count(value: JsonValue) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return 0
+    return value if 0 <= value < _COUNT_LIMIT else 0
+
+
+def as_object(value: JsonValue) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def as_objects(value: JsonValue) -> list[JsonObject]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

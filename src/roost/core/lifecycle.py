@@ -111,12 +111,12 @@ def rule_for(policy: ResetPolicy, key: SessionKey, chat: Facts) -> ResetRule:
 def resolve(policy: ResetPolicy, kind: ConversationType, channel: str | None) -> ResetRule:
     """The rule for a session: its channel's alone, else its type's over the base, else the default."""
     if channel is not None and (own := policy.by_channel.get(channel)):
-        return _rule(own, f"session.resetByChannel.{channel}")
+        return _with_defaults(own, f"session.resetByChannel.{channel}")
     base, by_type = policy.base, policy.by_type.get(kind)
     if by_type:
-        return _rule(_over(by_type, base or ResetSetting()), f"session.resetByType.{kind}")
+        return _with_defaults(_inheriting(by_type, base or ResetSetting()), f"session.resetByType.{kind}")
     if base:
-        return _rule(base, "session.reset")
+        return _with_defaults(base, "session.reset")
     if policy.idle_minutes is not None and not policy.by_type:
         return ResetRule(mode=ResetMode.IDLE, idle_minutes=policy.idle_minutes, setting="session.idleMinutes")
     return ResetRule(mode=ResetMode.DAILY)
@@ -151,7 +151,7 @@ def freshness(rule: ResetRule, last_interaction: int, now: int, zone: tzinfo) ->
     return stale if stale and stale.boundary <= now else Fresh()
 
 
-def _over(own: ResetSetting, base: ResetSetting) -> ResetSetting:
+def _inheriting(own: ResetSetting, base: ResetSetting) -> ResetSetting:
     inherited = None if base.mode is ResetMode.NONE else base.mode
     return ResetSetting(
         mode=own.mode or inherited,
@@ -160,7 +160,7 @@ def _over(own: ResetSetting, base: ResetSetting) -> ResetSetting:
     )
 
 
-def _rule(setting: ResetSetting, name: str) -> ResetRule:
+def _with_defaults(setting: ResetSetting, name: str) -> ResetRule:
     return ResetRule(
         mode=setting.mode or ResetMode.DAILY,
         at_hour=DEFAULT_HOUR if setting.at_hour is None else setting.at_hour,

@@ -44,6 +44,21 @@ def notice(
     return (AddDelivery(delivery=delivery),)
 
 
+def announced(run_id: str, key: SessionKey, address: Address, text: str, *, at: int) -> AddDelivery:
+    """Tell a chat what came of a run, once, whichever decision says it first."""
+    delivery = Delivery(
+        id=derived_id("announcement", run_id),
+        key=key,
+        address=address,
+        kind=DeliveryKind.ANNOUNCE,
+        text=text,
+        created_at=at,
+        ready_at=at,
+        run_id=run_id,
+    )
+    return AddDelivery(delivery=delivery)
+
+
 def reset_line(stale: Stale) -> str:
     """Why a conversation starts afresh, and the way back."""
     match stale.reason:

@@ -6,7 +6,6 @@ answers to the same address, for the same authority, and a person caused both.
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import partial
 
 from roost.core import queuesettings
@@ -40,21 +39,11 @@ _LONGEST_DEBOUNCE = 10
 INTERRUPTED = "a newer message came"
 
 
-class Disposition(StrEnum):
-    """What became of the message."""
-
-    QUEUED = "queued"
-    COLLECTED = "collected"
-    STEERED = "steered"
-    REJECTED = "rejected"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuePlan:
     """`interrupts` names the run under way that should be ended so that this message comes next."""
 
     effects: Effects
-    disposition: Disposition
     interrupts: str | None = None
 
 
@@ -64,7 +53,6 @@ class _Seat:
 
     run_id: str
     mode: InputMode
-    disposition: Disposition
     effects: Effects = ()
 
 
@@ -87,7 +75,7 @@ def plan(snapshot: Snapshot, arrival: Arrival) -> QueuePlan:
         line = dropped_line((excerpt(inbound),), settings.cap)
         dead = KillInput(inbound_id=inbound.id, reason="queue full", inbound=inbound)
         told = notice(inbound.key, inbound.reply_to, line, at=at, about=inbound.id)
-        return QueuePlan(effects=(*opened, dead, *told), disposition=Disposition.REJECTED)
+        return QueuePlan(effects=(*opened, dead, *told))
     seat = _seat(snapshot, arrival, settings)
     accepted = AcceptInput(inbound=inbound, run_id=seat.run_id, mode=seat.mode)
     dropped = _drop(snapshot, surplus, inbound, seat, settings)
@@ -99,7 +87,6 @@ def plan(snapshot: Snapshot, arrival: Arrival) -> QueuePlan:
         stopped = (RequestStop(run_id=interrupts, stop=request),)
     return QueuePlan(
         effects=(*opened, *seat.effects, accepted, *dropped, *stopped),
-        disposition=seat.disposition,
         interrupts=interrupts,
     )
 
@@ -112,17 +99,14 @@ def _seat(snapshot: Snapshot, arrival: Arrival, settings: QueueSettings) -> _Sea
                 return _Seat(
                     run_id=run.id,
                     mode=InputMode.OPEN,
-                    disposition=Disposition.COLLECTED,
                     effects=_delay(run, inbound.received_at, _wait(snapshot, settings)),
                 )
         if running and settings.mode is QueueMode.STEER and _steerable(running, arrival):
-            return _Seat(run_id=running.id, mode=InputMode.STEER, disposition=Disposition.STEERED)
+            return _Seat(run_id=running.id, mode=InputMode.STEER)
     hurries = not arrival.human or settings.mode is QueueMode.INTERRUPT
     ready_at = inbound.received_at + (0 if hurries else _wait(snapshot, settings))
     run = new_run(arrival.run_id, inbound, _request(arrival), ready_at)
-    return _Seat(
-        run_id=run.id, mode=InputMode.OPEN, disposition=Disposition.QUEUED, effects=(QueueRun(run=run),)
-    )
+    return _Seat(run_id=run.id, mode=InputMode.OPEN, effects=(QueueRun(run=run),))
 
 
 def _request(arrival: Arrival) -> Request:

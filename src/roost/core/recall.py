@@ -212,13 +212,13 @@ class _Reading:
         """The readable form, or nothing where nothing was said."""
         match message:
             case UserMessage():
-                content = self._given(message.content)
+                content = self._blocks(message.content)
                 # Itself where nothing was done to it, as to most: making another costs more than all that was looked for.
                 return message if content == message.content else replace(message, content=content)
             case ToolResult():
                 if message.details is not None:
                     self.omitted = True
-                content = self._given(self._without_note(message))
+                content = self._blocks(self._without_note(message))
                 return replace(message, content=content, details=None)
             case AssistantMessage():
                 return self._assistant(message)
@@ -228,7 +228,7 @@ class _Reading:
     def _assistant(self, message: AssistantMessage) -> AssistantMessage | None:
         if any(message.usage):
             self.omitted = True
-        content = tuple([kept for block in message.content if (kept := self._said(block)) is not None])
+        content = tuple([kept for block in message.content if (kept := self._block(block)) is not None])
         error = None if message.error is None else self._text(message.error)
         fell_silent = len(content) < len(message.content) and all(isinstance(b, Thinking) for b in content)
         if fell_silent and error is None:
@@ -243,19 +243,19 @@ class _Reading:
             error=error,
         )
 
-    def _given(self, content: tuple[UserBlock, ...]) -> tuple[UserBlock, ...]:
+    def _blocks(self, content: tuple[UserBlock, ...]) -> tuple[UserBlock, ...]:
         return tuple(
             [
-                self._image(block) if isinstance(block, Image) else self._shown(block, block.text)
+                self._image(block) if isinstance(block, Image) else self._words(block, block.text)
                 for block in content
             ]
         )
 
-    def _said(self, block: AssistantBlock) -> AssistantBlock | None:
+    def _block(self, block: AssistantBlock) -> AssistantBlock | None:
         match block:
             case Text(text=text):
                 prose = clean(text)
-                return self._shown(block, prose) if prose else None
+                return self._words(block, prose) if prose else None
             case Thinking(thinking=thinking, signature=signature):
                 if signature is not None:
                     self.omitted = True
@@ -265,7 +265,7 @@ class _Reading:
             case _:
                 assert_never(block)
 
-    def _shown(self, block: Text, prose: str) -> Text:
+    def _words(self, block: Text, prose: str) -> Text:
         text = self._text(prose)
         return block if text == block.text else Text(text)
 

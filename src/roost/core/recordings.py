@@ -96,7 +96,7 @@ class _Reader:
                 self.turns[-1][1].append(Answer(message=message))
             case ToolResult() if self._calls():
                 last = self.turns[-1][1].pop()
-                self.turns[-1][1].append(_with(last, message))
+                self.turns[-1][1].append(_with_result(last, message))
             case AssistantMessage() | ToolResult():
                 self.unasked.append(message)
             case _:
@@ -121,7 +121,7 @@ class _Reader:
         return bool(self.turns and (not self.turns[-1][1] or self._calls()))
 
 
-def _with(answer: Answer, result: ToolResult) -> Answer:
+def _with_result(answer: Answer, result: ToolResult) -> Answer:
     """Results in the order of their calls, however they came."""
     order = [call.id for call in tool_calls(answer.message)]
     results = (*answer.results, result)

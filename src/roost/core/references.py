@@ -72,7 +72,7 @@ def resolve(text: str, seen_from: Viewpoint) -> ByKey | ByKeyOrId:
     if not name:
         raise InvalidInput("no session was named", hint=_TAKE_FROM_LIST)
     if word == "current":
-        return ByKey(_own(seen_from))
+        return ByKey(_current(seen_from))
     if word == "main" or name == seen_from.main_name:
         return ByKey(seen_from.main)
     if word in CLIENT_LABELS:
@@ -140,7 +140,7 @@ def refuse_thread(key: SessionKey) -> None:
         )
 
 
-def _own(seen_from: Viewpoint) -> SessionKey:
+def _current(seen_from: Viewpoint) -> SessionKey:
     if seen_from.own is None:
         raise InvalidInput("there is no current session here", hint=_TAKE_FROM_LIST)
     return seen_from.own

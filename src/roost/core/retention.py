@@ -242,9 +242,9 @@ def plan(
 def _expired(one: Candidate, cutoffs: Cutoffs) -> bool:
     match one.sort:
         case Sort.CRON:
-            return _past(one, cutoffs.cron_before)
+            return _untouched_since(one, cutoffs.cron_before)
         case Sort.SYNTHETIC | Sort.CHILD:
-            return _past(one, cutoffs.synthetic_before)
+            return _untouched_since(one, cutoffs.synthetic_before)
         case Sort.DASHBOARD:
             return False
         case _:
@@ -254,14 +254,14 @@ def _expired(one: Candidate, cutoffs: Cutoffs) -> bool:
 def _hidden(one: Candidate, cutoffs: Cutoffs) -> bool:
     match one.sort:
         case Sort.CHILD:
-            return not one.bound and _past(one, cutoffs.archive_children_before)
+            return not one.bound and _untouched_since(one, cutoffs.archive_children_before)
         case Sort.DASHBOARD:
-            return _past(one, cutoffs.archive_dashboards_before)
+            return _untouched_since(one, cutoffs.archive_dashboards_before)
         case Sort.CRON | Sort.SYNTHETIC:
             return False
         case _:
             assert_never(one.sort)
 
 
-def _past(one: Candidate, before: int | None) -> bool:
+def _untouched_since(one: Candidate, before: int | None) -> bool:
     return before is not None and one.updated < before

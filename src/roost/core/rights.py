@@ -24,7 +24,7 @@ class Rights:
 def meet(one: Rights, other: Rights) -> Rights:
     """The rights that both have."""
     return Rights(
-        allow=_both(one.allow, other.allow),
+        allow=_intersection(one.allow, other.allow),
         deny=one.deny | other.deny,
         sandboxed=one.sandboxed or other.sandboxed,
         network=one.network and other.network,
@@ -38,7 +38,7 @@ def of_child(parent: Rights, own: Rights) -> Rights:
     return meet(replace(parent, spawns=max(parent.spawns - 1, 0)), own)
 
 
-def _both(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:
+def _intersection(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:
     if one is None or other is None:
         return other if one is None else one
     return one & other

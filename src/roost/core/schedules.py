@@ -105,7 +105,7 @@ def next_due(schedule: Schedule, after: int, zones: Zones) -> int | None:
             return anchor if anchor > after else anchor + ((after - anchor) // every + 1) * every
         case Cron():
             zone = zones(schedule.zone)
-            return _fixed(schedule, after, zone) if schedule.fixed else _shown(schedule, after, zone)
+            return _fixed(schedule, after, zone) if schedule.fixed else _by_wall(schedule, after, zone)
         case _:
             assert_never(schedule)
 
@@ -118,7 +118,7 @@ def _fixed(cron: Cron, after: int, zone: tzinfo) -> int | None:
     return None
 
 
-def _shown(cron: Cron, after: int, zone: tzinfo) -> int | None:
+def _by_wall(cron: Cron, after: int, zone: tzinfo) -> int | None:
     """Between two changes of the clocks the wall runs with time; behind a change it is looked at anew."""
     start, shown = after, wall(after, zone)
     while (candidate := next(CronSim(cron.fields, shown), None)) is not None:

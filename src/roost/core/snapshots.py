@@ -44,11 +44,15 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSnapshot:
-    """A run that ends: its session, the exchange it serves, what it `spawned`, children at work that other runs in whose
-    place it ends `shared` the task with, what its requester is owed, and who asked. `completion` is owed to `requester`;
-    `siblings` are the other completions of the same batch, and `batch` is the requester's run that spawned them. `sender`
-    is the run in which the turn stands that began the exchange. `firing` is what it was started for, `audience` the session it posts into.
-    `left_at` is until when the gateway that had it was there.
+    """A run that ends, and all that its end may touch.
+
+    `exchange`: what it serves; `partner` is the session on the other side, `sender` the run that began it, or the one that
+    goes on in that one's place.
+    `completion`: what is owed to `requester` about its end; `batch` is the requester's run that spawned it, `siblings` are the
+    other completions of that batch.
+    `spawned`: its own children; `shared`: children at work that other runs at the same task spawned.
+    `firing`: what it was started for; `audience`: the session it posts into.
+    `left_at`: until when the gateway that had it was there.
     """
 
     run: Run

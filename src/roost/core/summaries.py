@@ -25,7 +25,7 @@ def summarise(summary: Summary, bodies: Sequence[Body]) -> Summary:
     """The summary after more entries. Title: what was asked first; preview: what a person or the agent said last."""
     title, preview, model = summary.title, "", summary.model
     for body in reversed(bodies):
-        preview = preview or _line(_said(body), PREVIEW_CHARS)
+        preview = preview or _line(_public_text(body), PREVIEW_CHARS)
     for body in bodies:
         if isinstance(body, AssistantMessage):
             model = _model(body) or model
@@ -63,7 +63,7 @@ def _add(counters: Counters, usage: Usage) -> Counters:
     )
 
 
-def _said(body: Body) -> str:
+def _public_text(body: Body) -> str:
     """What people say or are told, as far as a line of it may need. What the gateway, other sessions and services put into
     a conversation is for the agent."""
     match body:

@@ -26,10 +26,10 @@ def has_places(template: str) -> bool:
 
 def filled(template: str, payload: JsonValue, longest: int = LONGEST) -> str:
     """The text with what the payload says; nothing where it says nothing, and no more than so many characters."""
-    return _PLACE.sub(lambda place: _said(payload, place[1]), template)[:longest]
+    return _PLACE.sub(lambda place: _text_at(payload, place[1]), template)[:longest]
 
 
-def _said(payload: JsonValue, path: str) -> str:
+def _text_at(payload: JsonValue, path: str) -> str:
     value = payload
     for name in path.split("."):
         if isinstance(value, dict):

@@ -170,10 +170,13 @@ def of_provider(scopes: Mapping[str, ToolRules], ref: ModelRef) -> tuple[ToolRul
 def _stages(policy: ToolPolicy) -> tuple[tuple[Stage, _Keeps], ...]:
     return (
         (Stage.PROFILE, _within_profile(_first_profile(policy))),
-        (Stage.PROVIDER, _all_of([keeps for scope in policy.provider for keeps in _whole(scope)])),
+        (
+            Stage.PROVIDER,
+            _all_of([keeps for scope in policy.provider for keeps in _keeps_of(scope)]),
+        ),
         (Stage.TOOLS, _within_lists(policy.tools.allow, policy.tools.deny)),
         (Stage.AGENT, _within_lists(policy.agent.allow, policy.agent.deny)),
-        (Stage.CHAT, _all_of([keeps for scope in policy.chat for keeps in _whole(scope)])),
+        (Stage.CHAT, _all_of([keeps for scope in policy.chat for keeps in _keeps_of(scope)])),
         (Stage.SANDBOX, _within_lists(None, _NEVER_IN_A_SANDBOX if policy.sandboxed else ())),
         (Stage.SUBAGENT, _within_child(policy.child)),
         (Stage.INHERITED, policy.inherited.permits),
@@ -189,7 +192,7 @@ def _first_profile(policy: ToolPolicy) -> ToolRules:
     )
 
 
-def _whole(scope: ToolRules) -> tuple[_Keeps, _Keeps]:
+def _keeps_of(scope: ToolRules) -> tuple[_Keeps, _Keeps]:
     return _within_profile(scope), _within_lists(scope.allow, scope.deny)
 
 

@@ -165,7 +165,7 @@ def _drafts(entries: Sequence[Entry], start: int) -> list[TranscriptUnit | _Draf
     for position in range(start, len(entries)):
         body = entries[position].body
         if isinstance(body, UserMessage):
-            if (said := _said(body)) is not None:
+            if (said := _for_model(body)) is not None:
                 drafts.append(TranscriptUnit(said, position, position))
         elif isinstance(body, AssistantMessage):
             if (alone := lone_text(body)) is None:
@@ -220,7 +220,7 @@ def _is_blank(text: str) -> bool:
     return not text or text.isspace()
 
 
-def _said(message: UserMessage) -> UserMessage | None:
+def _for_model(message: UserMessage) -> UserMessage | None:
     """A message as the model sees it, if it says anything."""
     if any(map(_blank, message.content)):
         message = replace(message, content=tuple(block for block in message.content if not _blank(block)))

@@ -12,9 +12,14 @@ from roost.core.snapshots import RunSnapshot, Snapshot
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tree:
-    """`below` are the sessions below that have work, `runs` all runs of all of them that have not ended; `batches` are
-    the runs, ended or not, that spawned what the session is owed. `asked` are those of all of them that yielded and
-    still owe another session an answer. `task` is the run that the session itself was spawned with, while its end is owed."""
+    """A session, and what goes on in it and below it.
+
+    `below`: the sessions below it that have work.
+    `runs`: the runs of all of them that have not ended.
+    `batches`: the runs, ended or not, that spawned what the session is owed.
+    `asked`: runs of all of them that yielded and still owe another session an answer.
+    `task`: the run that the session itself was spawned with, while its end is owed.
+    """
 
     session: Snapshot
     below: tuple[Snapshot, ...] = ()

@@ -112,13 +112,13 @@ def shown_files(found: Sequence[FoundFile], caps: FileCaps) -> tuple[WorkspaceFi
     left = caps.total
     shown = []
     for file in found:
-        one = _shown(file, min(caps.each, left))
+        one = _fitted(file, min(caps.each, left))
         left -= len(one.text)
         shown.append(one)
     return tuple(shown)
 
 
-def _shown(file: FoundFile, room: int) -> WorkspaceFile:
+def _fitted(file: FoundFile, room: int) -> WorkspaceFile:
     if file.problem is not None:
         return WorkspaceFile(name=file.name, state=FileState.UNREADABLE)
     if file.text is None:

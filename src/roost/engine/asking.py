@@ -55,7 +55,7 @@ class Asking:
         """The same for a call that is recorded already."""
         while True:
             try:
-                return await self._once(call)
+                return await self._call_model(call)
             except ModelFailed as failed:
                 part = self._work.part.after(failed)
                 if part is None:
@@ -91,7 +91,7 @@ class Asking:
         await work.store.begin_step(work.claim, Step(kind=StepKind.MODEL, at=call.row.at), call.row)
         return call
 
-    async def _once(self, call: Call) -> AssistantMessage:
+    async def _call_model(self, call: Call) -> AssistantMessage:
         work, request = self._work, call.request
         self._calls += 1
         try:

@@ -119,7 +119,7 @@ class Context:
         prompt = self._view().prompt
         keep_turns = self._work.part.context.compaction.keep_turns
         if self._limit is not None:
-            prompt = fit(prompt, self._limit, keep_turns=keep_turns).prompt
+            prompt = fit(prompt, self._limit, keep_turns=keep_turns)
         return prompt.messages
 
     async def condensed(self, focus: str | None = None) -> Compaction | None:

@@ -91,8 +91,8 @@ class Ears:
         del self._waiting[place]
         preview = waiting.preview
         if isinstance(preview, Piece):
-            self._taken(stream_of(preview), waiting)
-            preview = _whole(preview, waiting.more)
+            self._note_sent(stream_of(preview), waiting)
+            preview = _joined(preview, waiting.more)
         self._weight -= weight(preview)
         return Shown(preview=preview, after=waiting.anchor)
 
@@ -143,7 +143,7 @@ class Ears:
         self.heard += 1
         self.wake()
 
-    def _taken(self, stream: Stream, waiting: _Waiting) -> None:
+    def _note_sent(self, stream: Stream, waiting: _Waiting) -> None:
         now = self._clock.now()
         self._pace = {other: at for other, at in self._pace.items() if at > now}
         self._pace[stream] = now + PACE_MS
@@ -173,5 +173,5 @@ class Ears:
         return max(min(due) - self._clock.now(), 0) if due else None
 
 
-def _whole(piece: Piece, more: list[str] | None) -> Piece:
+def _joined(piece: Piece, more: list[str] | None) -> Piece:
     return piece if more is None else replace(piece, text="".join((piece.text, *more)))

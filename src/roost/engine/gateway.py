@@ -56,7 +56,7 @@ RENEW_AGAIN_MS = 1_000
 UNSENT = (DeliveryState.INTENT, DeliveryState.SENDING)
 
 
-Companion: TypeAlias = Callable[["Engine"], Awaitable[None]]
+Companion: TypeAlias = Callable[[], Awaitable[None]]
 OutOfUse: TypeAlias = Callable[[], Awaitable[None]]
 """Returns once no run goes by the old rules."""
 
@@ -174,7 +174,7 @@ class Engine:
                         agreeing = partial(compare, self.store, self.clock, lease, self.tell)
                         group.start_soon(keep, "fleet", agreeing)
                     for name, companion in self._companions.items():
-                        group.start_soon(keep, name, partial(companion, self))
+                        group.start_soon(keep, name, companion)
                     self._lease = lease
                     yield lease
                     group.cancel_scope.cancel()

@@ -67,8 +67,6 @@ class Inbox:
         self._census = census
         self._means = Means(
             store=store,
-            clock=clock,
-            new_id=new_id,
             rules=book.current,
             channels=tuple(channels),
             started_at=clock.now(),

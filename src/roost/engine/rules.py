@@ -175,11 +175,18 @@ Joined: TypeAlias = Callable[[Snapshot, Inbound, Met], Effects]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Housekeeping:
-    """How a gateway keeps house: what is kept for how long, how much there may be, up to which age an unfinished run is
-    taken up again, how long a child may think about its announcement, where the transcript of a session is, if it has a file,
-    what clients are shown and what they are never told, whether chat completions are answered, who of clients may knock, what happens
-    without a person, who may ask for it by a webhook, the other gateways that messages can be sent to, and what all this
-    leaves open to others."""
+    """How a gateway keeps house.
+
+    `retention`, `room`: what is kept for how long, and how much there may be.
+    `recovery_max_age_ms`: up to which age an unfinished run is taken up again.
+    `announce_ms`: how long a child may think about its announcement.
+    `transcript`: where the transcript of a session is, if it has a file.
+    `shown`, `hidden`: what clients are shown of the configuration, and what they are never told.
+    `completions`: whether chat completions are answered; `entrance`: who of clients may knock.
+    `timers`, `hooks`: what happens without a person, and who may ask for it by a webhook.
+    `remotes`: the other gateways that messages can be sent to.
+    `audit`: what all this leaves open to others.
+    """
 
     retention: Retention = field(default_factory=Retention)
     room: Room = field(default_factory=Room)

@@ -52,7 +52,7 @@ class Timers:
                 await self._follow(rules)
                 followed = rules
             left = await self._take_up(lease, rules)
-            await self._rest(rules, left=left)
+            await self._wait_for_next(rules, left=left)
 
     async def fire(self, lease: Lease, job: Job, *, by_hand: str | None = None) -> Job | None:
         """Take up one job; None if another did, or changed it."""
@@ -122,7 +122,7 @@ class Timers:
         after = replace(job, next_at=following)
         return await self._store.change_job(job.id, lambda known: after if known == job else known)
 
-    async def _rest(self, rules: Rules, *, left: bool) -> None:
+    async def _wait_for_next(self, rules: Rules, *, left: bool) -> None:
         """Until the next one is due, or something about them or the rules has changed."""
         known = await self._store.next_due_job()
         now = self._clock.now()

@@ -78,7 +78,7 @@ class ToolCalls:
 
     def end_turn(self, entries: Sequence[Entry]) -> bool:
         """Whether the newest calls of the run include one that ends its turn, and it went well."""
-        results = takewhile(lambda body: isinstance(body, ToolResult), _own(entries, self._work.run.id))
+        results = takewhile(lambda body: isinstance(body, ToolResult), _bodies_of(entries, self._work.run.id))
         return any(
             not one.is_error and one.tool in self._tools and self._tools[one.tool].traits.ends_turn
             for one in results
@@ -216,14 +216,14 @@ async def invoked(tool: Tool, invocation: Invocation, report: Report) -> ToolOut
         return _failure(f"{tool.spec.name} broke; what it did until then is not known.")
 
 
-def _own(entries: Sequence[Entry], run_id: str) -> Iterator[Body]:
+def _bodies_of(entries: Sequence[Entry], run_id: str) -> Iterator[Body]:
     """What a run wrote, newest first. What its session was told meanwhile, as of a child's end, is none of it."""
     return (entry.body for entry in reversed(entries) if entry.run_id == run_id)
 
 
 def _open_calls(entries: Sequence[Entry], run_id: str) -> tuple[ToolCall, ...]:
     answered: set[str] = set()
-    for body in _own(entries, run_id):
+    for body in _bodies_of(entries, run_id):
         if isinstance(body, ToolResult):
             answered.add(body.call_id)
         elif isinstance(body, AssistantMessage):

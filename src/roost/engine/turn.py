@@ -52,7 +52,7 @@ class Turn:
     async def play(self) -> Played:
         """The last answer of the run. What is said to it after that is the next run's."""
         await self._tools.run(await self._tools.resume(self._context.entries), self._context.entries)
-        if self._over():
+        if self._has_ended():
             return self._yielded()
         run = self._work.run
         self._prompt = run.request.prompt or overtaken(run, self._context.entries)
@@ -68,7 +68,7 @@ class Turn:
                 return Played(words=answer, told=self._context.told, load=self._context.load(answer))
             await self._keep(answer)
             await self._tools.run(calls, self._context.entries)
-            if self._over():
+            if self._has_ended():
                 return self._yielded()
             call = await self._take(at_once=left > 0)
         raise ModelFailed(
@@ -81,7 +81,7 @@ class Turn:
         """What had been said when the run was ended."""
         return self._asking.left_off(stop, reason)
 
-    def _over(self) -> bool:
+    def _has_ended(self) -> bool:
         return self._tools.end_turn(self._context.entries)
 
     def _yielded(self) -> Played:

@@ -122,7 +122,7 @@ class Voice:
     def going_on(self) -> Iterator[tuple[Preview, Anchor]]:
         """All that was shown and is not stored yet, for a listener who comes late."""
         self._speak()
-        for preview in self._shown():
+        for preview in self._replayed():
             yield preview, self._anchor
 
     # -- a model's answer ----------------------------------------------------------------------------
@@ -193,7 +193,7 @@ class Voice:
             self._tell(self._thought(self._thinking.add(thoughts), thoughts))
         self._tell(self._spoken(self._text.add(text), text))
 
-    def _shown(self) -> Iterator[Preview]:
+    def _replayed(self) -> Iterator[Preview]:
         yield RunBegan(run=self.run)
         if self._asked is not None:
             yield self._asked

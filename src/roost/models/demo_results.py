@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from roost.core import toolnames
 from roost.core.jsonl import Malformed, read_object
-from roost.core.jsonl_messages import as_object, as_text
-from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.jsonvalue import JsonObject, JsonValue, as_object, as_objects, as_text
 from roost.core.messages import ToolResult, text_of
 
 QUOTED_CHARS = 400
@@ -20,17 +19,17 @@ def summary_of(result: ToolResult) -> str:
         return f"That did not work ({result.tool}): {_short(as_text(found.get('error')) or text)}"
     match result.tool:
         case toolnames.SESSIONS_LIST:
-            said = _listed("session", map(_session, _objects(found.get("sessions"))))
+            said = _listed("session", map(_session, as_objects(found.get("sessions"))))
             return f"{said}\n{warning}" if (warning := _warning(found)) else said
         case toolnames.SESSIONS_SEARCH:
-            return _listed("passage", map(_passage, _objects(found.get("results"))))
+            return _listed("passage", map(_passage, as_objects(found.get("results"))))
         case toolnames.SESSIONS_HISTORY:
-            return _listed("message", map(_message, _objects(found.get("messages"))))
+            return _listed("message", map(_message, as_objects(found.get("messages"))))
         case toolnames.SESSIONS_SPAWN:
             child = as_text(found.get("childSessionKey")) or "a session of its own"
             return f"A helper has started in {child}. Its report comes here when it is done."
         case toolnames.SESSIONS_SEND:
-            return _sent(found)
+            return _send_text(found)
         case _:
             return f"{result.tool} says: {_short(text)}"
 
@@ -46,7 +45,7 @@ def _warning(found: JsonObject) -> str:
     return as_text(as_object(found.get("visibility")).get("warning"))
 
 
-def _sent(found: JsonObject) -> str:
+def _send_text(found: JsonObject) -> str:
     to = as_text(found.get("sessionKey")) or "the session"
     reply = as_text(found.get("reply"))
     if reply:
@@ -78,11 +77,7 @@ def _message(row: JsonObject) -> str:
 
 
 def _texts(content: JsonValue) -> list[str]:
-    return [as_text(block.get("text")) for block in _objects(content) if block.get("type") == "text"]
-
-
-def _objects(value: JsonValue) -> list[JsonObject]:
-    return [as_object(item) for item in value] if isinstance(value, list) else []
+    return [as_text(block.get("text")) for block in as_objects(content) if block.get("type") == "text"]
 
 
 def _short(text: str, chars: int = QUOTED_CHARS) -> str:

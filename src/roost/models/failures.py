@@ -11,7 +11,7 @@ from http import HTTPStatus
 
 import orjson
 
-from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.jsonvalue import JsonValue, as_object
 from roost.core.models import FailureKind, ModelFailed, NeverSent
 from roost.core.secrets import MASK, Secret
 from roost.models.arguments import mended
@@ -52,7 +52,7 @@ def refusal(
     known: FailureKind | None = None,
 ) -> ModelFailed:
     """The failure that an HTTP status other than success stands for, unless it is `known`."""
-    said = _object(_parsed(body))
+    said = as_object(_parsed(body))
     error = said.get("error", said)
     text = _text(error) or ("" if said else body[: 4 * QUOTED_CHARS].decode("utf-8", "replace"))
     kind = known or _kind_of_status(status, f"{_code(error)} {text}")
@@ -129,23 +129,21 @@ def _parsed(body: bytes) -> JsonValue:
     return value[0] if isinstance(value, list) and value else value
 
 
-def _object(value: JsonValue) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
 def _text(error: JsonValue) -> str:
-    found = error if isinstance(error, str) else _object(error).get("message", _object(error).get("detail"))
+    found = (
+        error if isinstance(error, str) else as_object(error).get("message", as_object(error).get("detail"))
+    )
     return mended(found) if isinstance(found, str) else ""
 
 
 def _code(error: JsonValue) -> str:
-    fields = _object(error)
+    fields = as_object(error)
     found = (fields.get("code"), fields.get("type"))
     return " ".join(str(part) for part in found if isinstance(part, str | int))
 
 
 def _status(error: JsonValue) -> int | None:
-    code = str(_object(error).get("code"))
+    code = str(as_object(error).get("code"))
     return int(code) if re.fullmatch(r"[45]\d\d", code, re.ASCII) else None
 
 

@@ -8,8 +8,7 @@ from uuid import uuid4
 
 import orjson
 
-from roost.core.jsonl_messages import as_count, as_object
-from roost.core.jsonvalue import JsonObject, JsonValue, compact
+from roost.core.jsonvalue import JsonObject, JsonValue, as_count, as_object, compact
 from roost.core.messages import AssistantMessage, StopReason, Text, Thinking, ToolCall, Usage
 from roost.core.models import Finished, ModelEvent, ModelSpec, TextDelta, ThinkingDelta, ToolCallBegun
 from roost.core.pricing import priced

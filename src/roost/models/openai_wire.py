@@ -139,7 +139,7 @@ def _turn(turn: Turn, *, images: bool) -> list[JsonObject]:
     if heard:
         written.append({"role": "user", "content": _heard(heard, images=images)})
     if turn.said:
-        written.append(_said(turn.said))
+        written.append(_assistant_fields(turn.said))
     return written
 
 
@@ -157,7 +157,7 @@ def _part(block: UserBlock) -> JsonObject:
     return {"type": "image_url", "image_url": {"url": f"data:{block.mime};base64,{block.data}"}}
 
 
-def _said(blocks: Sequence[AssistantBlock]) -> JsonObject:
+def _assistant_fields(blocks: Sequence[AssistantBlock]) -> JsonObject:
     text = "\n\n".join(block.text for block in blocks if isinstance(block, Text))
     calls: list[JsonObject] = [
         {

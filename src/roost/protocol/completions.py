@@ -124,8 +124,8 @@ def read_wanted(value: JsonValue) -> Wanted:
         model=params.model,
         text=text,
         images=images,
-        system=tuple(_told(one) for one in around),
-        earlier=tuple(_told(one) for one in before if one not in around),
+        system=tuple(_retold(one) for one in around),
+        earlier=tuple(_retold(one) for one in before if one not in around),
         user=params.user,
         stream=params.stream,
         counts=params.stream_options is not None and params.stream_options.include_usage,
@@ -151,7 +151,7 @@ def _text(message: Message) -> str:
     return message.content or ""
 
 
-def _told(message: Message) -> str:
+def _retold(message: Message) -> str:
     return f"{message.role}: {_text(message)}"
 
 

@@ -43,21 +43,21 @@ def read_params(method: str, kind: type[P], value: JsonValue) -> P:
         return kind.model_validate({} if value is None else value)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
-        raise InvalidInput(f"invalid {method} params: {_told(first)}") from None
+        raise InvalidInput(f"invalid {method} params: {_complaint(first)}") from None
 
 
-def _told(error: ErrorDetails) -> str:
+def _complaint(error: ErrorDetails) -> str:
     *above, last = error["loc"] or ("",)
     match error["type"]:
         case "missing":
-            return f"{_at(above)}must have required property '{last}'"
+            return f"{_location(above)}must have required property '{last}'"
         case "extra_forbidden":
-            return f"{_at(above) or 'at root: '}unexpected property '{last}'"
+            return f"{_location(above) or 'at root: '}unexpected property '{last}'"
         case "model_type":
-            return f"{_at(error['loc'])}must be object"
+            return f"{_location(error['loc'])}must be object"
         case _:
-            return f"{_at(error['loc'])}{error['msg'][:1].lower()}{error['msg'][1:]}"
+            return f"{_location(error['loc'])}{error['msg'][:1].lower()}{error['msg'][1:]}"
 
 
-def _at(path: "list[int | str] | tuple[int | str, ...]") -> str:
+def _location(path: "list[int | str] | tuple[int | str, ...]") -> str:
     return f"at /{'/'.join(map(str, path))}: " if path else ""

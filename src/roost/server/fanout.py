@@ -148,7 +148,7 @@ class Fanout:
             case SessionGone(key=key):
                 self._unsettled.add(key)
                 await self._settle(items, key)
-                self._gone(key)
+                self._session_gone(key)
             case SessionTouched(key=key):
                 await self._settle(items, key)
             case Shown(preview=preview, after=anchor):
@@ -222,7 +222,7 @@ class Fanout:
         events = await self._house.store.events(session.key, after=session.events - 1, limit=1)
         return _REASONS.get(events[0].kind, CHANGE) if events else CHANGE
 
-    def _gone(self, key: SessionKey) -> None:
+    def _session_gone(self, key: SessionKey) -> None:
         # One that was not there yet may come, and one that comes back counts on.
         self._listeners.forget_unheard(key)
         self._ended.pop(key, None)
@@ -273,7 +273,7 @@ class Fanout:
                 continue
             if run or run_id in self._turns:
                 # One that was told of and is not there was deleted.
-                await self._over(run or self._turns[run_id].run)
+                await self._run_over(run or self._turns[run_id].run)
             else:
                 await self._unfound(run_id)
 
@@ -295,7 +295,7 @@ class Fanout:
         sent = {send.run_id for send in self._house.sends.waiting(key)}
         return sent.union(turn.run.id for turn in self.under_way(key))
 
-    async def _over(self, run: Run) -> None:
+    async def _run_over(self, run: Run) -> None:
         if run.id not in self._turns and run.started_at is None:
             error = run.outcome.error if run.outcome else None
             await self.telling.lost(self._house.sends.name(run.id), run.key, error or LOST)
@@ -306,7 +306,7 @@ class Fanout:
         over = RunOver(
             run=run,
             words=words,
-            took=await self._took(run, words),
+            took=await self._usage_of(run, words),
             overrides=Overrides() if session is None else session.overrides,
         )
         await self._preview(over, everything)
@@ -331,7 +331,7 @@ class Fanout:
         said = (entry.body for entry in reversed(page.entries) if entry.run_id == run.id)
         return next((body for body in said if isinstance(body, AssistantMessage)), None)
 
-    async def _took(self, run: Run, words: AssistantMessage | None) -> Counted:
+    async def _usage_of(self, run: Run, words: AssistantMessage | None) -> Counted:
         if words is None:
             return Counted()
         then = LedgerQuery(key=run.key, since=words.at, until=words.at + 1)

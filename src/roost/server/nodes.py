@@ -56,7 +56,7 @@ class _Over:
     def done(self) -> Done:
         if isinstance(self.outcome, Kept):
             return self.outcome.done()
-        return _done(self.outcome)
+        return _outcome(self.outcome)
 
 
 class Nodes:
@@ -86,7 +86,7 @@ class Nodes:
                 f"the node did not answer {wish.command!r} in {wish.limit_ms} ms",
                 hint="whether it did it is unknown",
             ) from None
-        return _done(asked.answer)
+        return _outcome(asked.answer)
 
     def answered(self, node: Connected, request_id: str, answer: Answer) -> bool:
         """Whether somebody asked this node for it and had no answer yet."""
@@ -148,7 +148,7 @@ def _outdated(ended: Mapping[_Key, int], now: int) -> list[_Key]:
     return [key for rank, (key, at) in enumerate(ended.items()) if at + KEPT_MS <= now or rank < too_many]
 
 
-def _done(answer: Answer | None) -> Done:
+def _outcome(answer: Answer | None) -> Done:
     match answer:
         case Done() as done:
             return done

@@ -29,7 +29,7 @@ class Throttle:
         name = throttled_by(address)
         source = self._wrong.setdefault(name, _Source())
         _add(source.wrong, now, limit.most)
-        if not _left(source.shared, limit.most, now, limit.window_ms):
+        if not _wait_ms(source.shared, limit.most, now, limit.window_ms):
             # Beyond its own limit one source slows itself, not everybody.
             _add(source.shared, now, limit.most)
             _add(self._all, now, limit.most * ALL_TIMES)
@@ -43,8 +43,8 @@ class Throttle:
         if not own or own[-1] + limit.window_ms <= now:
             return 0
         return max(
-            _left(own, limit.most, now, limit.window_ms),
-            _left(self._all, limit.most * ALL_TIMES, now, limit.window_ms),
+            _wait_ms(own, limit.most, now, limit.window_ms),
+            _wait_ms(self._all, limit.most * ALL_TIMES, now, limit.window_ms),
         )
 
 
@@ -54,7 +54,7 @@ def _add(times: deque[int], now: int, most: int) -> None:
         times.popleft()
 
 
-def _left(times: deque[int], most: int, now: int, window_ms: int) -> int:
+def _wait_ms(times: deque[int], most: int, now: int, window_ms: int) -> int:
     if len(times) < most:
         return 0
     return max(0, times[-most] + window_ms - now)

@@ -21,7 +21,7 @@ _CHUNK: JsonObject = {
     "model": "small",
 }
 _FINISH = {StopReason.STOP: "stop", StopReason.LENGTH: "length", StopReason.TOOL_USE: "tool_calls"}
-_ERRORS = {
+ERRORS = {
     FailureKind.AUTH: (401, "invalid_api_key"),
     FailureKind.RATE_LIMIT: (429, "rate_limit_exceeded"),
     FailureKind.OVERFLOW: (400, "context_length_exceeded"),
@@ -50,13 +50,13 @@ def refused(
     status: int, message: str = "as scripted", *, code: str | None = None, retry_after: str | None = None
 ) -> Reply:
     """An answer that is an error."""
-    reply = refusal_of(status, _error(message, code))
+    reply = refusal_of(status, error_body(message, code))
     if retry_after is None:
         return reply
     return replace(reply, headers=(*reply.headers, ("retry-after", retry_after)))
 
 
-def _error(message: str, code: str | None) -> JsonObject:
+def error_body(message: str, code: str | None) -> JsonObject:
     return {"error": {"message": message, "type": "error", "code": code}}
 
 
@@ -66,8 +66,8 @@ def reply_of(script: Script, *, thinking: str = "reasoning_content") -> Reply:
     `thinking` is what the endpoint calls it: there is no agreed name.
     """
     if failed := refused_at_once(script):
-        status, code = _ERRORS[failed.kind]
-        return refusal_of(status, _error(failed.message, code), failed.retry_after_ms)
+        status, code = ERRORS[failed.kind]
+        return refusal_of(status, error_body(failed.message, code), failed.retry_after_ms)
     writer = _Writer(thinking)
     writer.write(script)
     end = (delta(finish=_FINISH[stop_of(script)]), usage_chunk(usage_of(script)), DONE)
@@ -96,7 +96,7 @@ class _Writer(Writer):
                 assert_never(step)
 
     def failed(self, step: Fail) -> None:
-        self.pieces.append(event({"error": {"message": step.message, "code": _ERRORS[step.kind][1]}}))
+        self.pieces.append(event({"error": {"message": step.message, "code": ERRORS[step.kind][1]}}))
 
 
 def _call_pieces(call: ToolCall, index: int) -> Iterator[bytes]:

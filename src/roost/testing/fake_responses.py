@@ -5,25 +5,16 @@ from typing import assert_never
 
 from roost.core.jsonvalue import JsonObject, JsonValue, compact
 from roost.core.messages import StopReason, ToolCall, Usage
-from roost.core.models import FailureKind
 from roost.testing.fake_http import Reply, Said, Writer, event, refusal_of, refused_at_once
+from roost.testing.fake_openai import ERRORS, error_body
 from roost.testing.scripts import CallTool, Fail, Say, Script, Think, stop_of, usage_of
-
-_ERRORS = {
-    FailureKind.AUTH: (401, "invalid_api_key"),
-    FailureKind.RATE_LIMIT: (429, "rate_limit_exceeded"),
-    FailureKind.OVERFLOW: (400, "context_length_exceeded"),
-    FailureKind.TRANSIENT: (503, "server_error"),
-    FailureKind.PERMANENT: (404, "model_not_found"),
-}
 
 
 def reply_of(script: Script) -> Reply:
     """The script in the shape of the wire. A failure before anything is said is an HTTP error."""
     if failed := refused_at_once(script):
-        status, code = _ERRORS[failed.kind]
-        error: JsonObject = {"message": failed.message, "type": "error", "code": code}
-        return refusal_of(status, {"error": error}, failed.retry_after_ms)
+        status, code = ERRORS[failed.kind]
+        return refusal_of(status, error_body(failed.message, code), failed.retry_after_ms)
     writer = _Writer()
     writer.event("response.created", response=_response("in_progress"))
     writer.write(script)
@@ -90,7 +81,7 @@ class _Writer(Writer):
                 assert_never(step)
 
     def failed(self, step: Fail) -> None:
-        self.event("error", code=_ERRORS[step.kind][1], message=step.message, param=None)
+        self.event("error", code=ERRORS[step.kind][1], message=step.message, param=None)
 
     @property
     def _item_id(self) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.jsonvalue import JsonObject, JsonValue, as_object, as_text
 from roost.core.transcript import Prompt
 from roost.models.turns import IMAGE_TYPES
 from roost.testing.rendering import to_anthropic, to_google, to_openai
@@ -25,16 +25,8 @@ def _objects(value: JsonValue) -> list[JsonObject]:
     return [item for item in value if isinstance(item, dict)]
 
 
-def _object(value: JsonValue) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: JsonValue) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def _filled(value: JsonValue) -> bool:
-    return bool(_text(value).strip())
+    return bool(as_text(value).strip())
 
 
 @dataclass(slots=True)
@@ -85,7 +77,7 @@ def openai_violations(request: JsonObject) -> tuple[str, ...]:
     for index, message in enumerate(messages):
         where = f"message {index}"
         if message.get("role") == "tool":
-            rules.answer(where, _text(message.get("tool_call_id")))
+            rules.answer(where, as_text(message.get("tool_call_id")))
             rules.expect(_filled(message.get("content")), f"{where}: empty tool result")
             continue
         rules.all_answered(where)
@@ -116,7 +108,7 @@ def _openai_roles(messages: Sequence[JsonObject]) -> list[JsonValue]:
 def _openai_part_holds(part: JsonObject) -> bool:
     if part.get("type") == "text":
         return _filled(part.get("text"))
-    return part.get("type") == "image_url" and _filled(_object(part.get("image_url")).get("url"))
+    return part.get("type") == "image_url" and _filled(as_object(part.get("image_url")).get("url"))
 
 
 def _check_openai_assistant(rules: _Rules, where: str, message: JsonObject) -> None:
@@ -124,8 +116,8 @@ def _check_openai_assistant(rules: _Rules, where: str, message: JsonObject) -> N
     rules.expect("tool_calls" not in message or bool(calls), f"{where}: empty list of calls")
     rules.expect(bool(calls) or _filled(message.get("content")), f"{where}: says nothing and calls nothing")
     for call in calls:
-        function = _object(call.get("function"))
-        rules.call(where, _text(call.get("id")), _text(function.get("name")), _TOOL_NAME)
+        function = as_object(call.get("function"))
+        rules.call(where, as_text(call.get("id")), as_text(function.get("name")), _TOOL_NAME)
         arguments = function.get("arguments")
         rules.expect(
             isinstance(arguments, str) and _is_object(arguments), f"{where}: arguments are no JSON object"
@@ -168,7 +160,7 @@ def _check_anthropic_assistant(rules: _Rules, where: str, blocks: Sequence[JsonO
     for index, block in enumerate(blocks):
         kind = block.get("type")
         if kind == "tool_use":
-            rules.call(where, _text(block.get("id")), _text(block.get("name")), _TOOL_NAME)
+            rules.call(where, as_text(block.get("id")), as_text(block.get("name")), _TOOL_NAME)
             rules.expect(isinstance(block.get("input"), dict), f"{where}: input is no object")
         elif kind == "thinking":
             rules.expect(_filled(block.get("signature")), f"{where}: reasoning without a signature")
@@ -182,7 +174,7 @@ def _check_anthropic_assistant(rules: _Rules, where: str, blocks: Sequence[JsonO
 
 def _check_anthropic_user(rules: _Rules, where: str, block: JsonObject) -> None:
     if block.get("type") == "tool_result":
-        rules.answer(where, _text(block.get("tool_use_id")))
+        rules.answer(where, as_text(block.get("tool_use_id")))
         inner = _objects(block.get("content"))
         rules.expect(bool(inner), f"{where}: empty tool result")
         for part in inner:
@@ -194,7 +186,7 @@ def _check_anthropic_user(rules: _Rules, where: str, block: JsonObject) -> None:
 def _anthropic_part_holds(part: JsonObject) -> bool:
     if part.get("type") == "text":
         return _filled(part.get("text"))
-    source = _object(part.get("source"))
+    source = as_object(part.get("source"))
     return (
         part.get("type") == "image"
         and source.get("media_type") in IMAGE_TYPES
@@ -226,8 +218,8 @@ def google_violations(request: JsonObject) -> tuple[str, ...]:
 
 def _check_google_said(rules: _Rules, where: str, part: JsonObject) -> None:
     if "functionCall" in part:
-        call = _object(part["functionCall"])
-        rules.call(where, _text(call.get("id")), _text(call.get("name")), _FUNCTION_NAME)
+        call = as_object(part["functionCall"])
+        rules.call(where, as_text(call.get("id")), as_text(call.get("name")), _FUNCTION_NAME)
         rules.expect(isinstance(call.get("args"), dict), f"{where}: args are no object")
     else:
         rules.expect(_filled(part.get("text")), f"{where}: empty or unknown part")
@@ -235,12 +227,12 @@ def _check_google_said(rules: _Rules, where: str, part: JsonObject) -> None:
 
 def _check_google_heard(rules: _Rules, where: str, part: JsonObject) -> None:
     if "functionResponse" in part:
-        response = _object(part["functionResponse"])
-        called = rules.answer(where, _text(response.get("id")))
-        rules.expect(_text(response.get("name")) == called, f"{where}: the response names another function")
-        rules.expect(bool(_object(response.get("response"))), f"{where}: empty response")
+        response = as_object(part["functionResponse"])
+        called = rules.answer(where, as_text(response.get("id")))
+        rules.expect(as_text(response.get("name")) == called, f"{where}: the response names another function")
+        rules.expect(bool(as_object(response.get("response"))), f"{where}: empty response")
     else:
-        held = _filled(part.get("text")) or _filled(_object(part.get("inlineData")).get("data"))
+        held = _filled(part.get("text")) or _filled(as_object(part.get("inlineData")).get("data"))
         rules.expect(held, f"{where}: empty or unknown part")
 
 

@@ -57,11 +57,11 @@ class Read:
         if first > max(len(lines), 1):
             raise InvalidInput(f"`{path}` has only {len(lines)} lines", hint="use a smaller offset")
         return told(
-            _shown(lines, first, limit), details={"path": path, "bytes": len(data), "lines": len(lines)}
+            _excerpt(lines, first, limit), details={"path": path, "bytes": len(data), "lines": len(lines)}
         )
 
 
-def _shown(lines: list[bytes], first: int, limit: int) -> str:
+def _excerpt(lines: list[bytes], first: int, limit: int) -> str:
     """Lines from `first`, counted from 1, as many as fit, and what was left out."""
     shown: list[bytes] = []
     size = 0

@@ -122,7 +122,7 @@ class SessionsSend:
             if exchange is None:
                 exchange = await self._send(name, wanted, text, wait_ms, invocation)
             until = exchange.created_at + wait_ms
-            return await self._told(await self._awaited(exchange, until, report), invocation, wait_ms)
+            return await self._standing(await self._awaited(exchange, until, report), invocation, wait_ms)
         except (Forbidden, NotFound, Conflict, InvalidInput) as error:
             return _not_sent(name.run, error)
 
@@ -227,7 +227,7 @@ class SessionsSend:
             attend = partial(a2a.attend, run_id=invocation.run_id)
             exchange = await self._access.store.change_exchange(message_id, attend) or exchange
         until = self._access.clock.now() + wait_ms
-        return await self._told(await self._awaited(exchange, until, report), invocation, wait_ms)
+        return await self._standing(await self._awaited(exchange, until, report), invocation, wait_ms)
 
     async def _awaited(self, exchange: Exchange, until: int, report: Report) -> Exchange:
         """The exchange when it is answered, or when the time is over: from then on nobody waits for it."""
@@ -251,7 +251,7 @@ class SessionsSend:
             return await store.change_exchange(exchange.id, a2a.leave) or exchange
         return await store.exchange(exchange.id) or exchange
 
-    async def _told(self, exchange: Exchange, invocation: Invocation, wait_ms: int) -> ToolOutcome:
+    async def _standing(self, exchange: Exchange, invocation: Invocation, wait_ms: int) -> ToolOutcome:
         fields: dict[str, JsonValue] = {
             "runId": exchange.sent.run_id,
             "messageId": exchange.id,

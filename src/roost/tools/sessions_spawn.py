@@ -142,7 +142,7 @@ class SessionsSpawn:
             target = wish.agent or self._rules.delegation.agent
             await self._access.deny(Operation.SPAWN, invocation, REFUSED, error.message, target)
             raise
-        return _told(granted, self._access.shown(granted.order.child, invocation))
+        return _accepted(granted, self._access.shown(granted.order.child, invocation))
 
     async def _granted(self, wish: Wish, invocation: Invocation) -> Granted:
         call = _Call(wish, invocation, self._access.clock.now())
@@ -262,7 +262,7 @@ def _choice(arguments: Arguments, name: str, kind: type[Choice], default: Choice
         ) from None
 
 
-def _told(granted: Granted, key: str) -> ToolOutcome:
+def _accepted(granted: Granted, key: str) -> ToolOutcome:
     order, ref = granted.order, granted.model.ref
     named = {} if order.terms.task_name is None else {"taskName": order.terms.task_name}
     noted = {} if granted.note is None else {"note": granted.note}

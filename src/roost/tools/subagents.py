@@ -194,7 +194,7 @@ class Subagents:
         )
         now = {view.session.key: view for view in await self._views(invocation)}
         views = [now.get(key) or await self._gone(view) for key, view in awaited.items()]
-        children: list[JsonValue] = [await self._told(view, invocation) for view in views]
+        children: list[JsonValue] = [await self._with_result(view, invocation) for view in views]
         fields: dict[str, JsonValue] = {
             "status": "ok" if done else "timeout",
             "action": "wait",
@@ -207,7 +207,7 @@ class Subagents:
         task = await self._store.completion(view.run.id)
         return readable(replace(view, active=None, task=task), self._scanner)
 
-    async def _told(self, view: ReadableChild, invocation: Invocation) -> dict[str, JsonValue]:
+    async def _with_result(self, view: ReadableChild, invocation: Invocation) -> dict[str, JsonValue]:
         key = self._access.shown(view.session.key, invocation)
         told = dict(shown(view, key, self._access.clock.now()))
         if view.error is not None:

@@ -17,8 +17,7 @@ from typing import BinaryIO, Self, TypeAlias, cast
 
 from roost.core.errors import Conflict, InvalidInput, NotFound
 from roost.core.jsonl import Malformed, read_object
-from roost.core.jsonl_messages import as_object
-from roost.core.jsonvalue import JsonObject, JsonValue, compact
+from roost.core.jsonvalue import JsonObject, JsonValue, as_object, compact
 from roost.transfer.folders import Folder
 from roost.transfer.lines import MIB, Limits, read_whole
 

@@ -10,8 +10,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from roost.core.errors import InvalidInput
-from roost.core.jsonl_messages import as_count, as_object, as_optional, as_text
-from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.jsonvalue import JsonObject, JsonValue, as_count, as_object, as_optional, as_text
 from roost.core.keys import SessionKey
 from roost.core.ledger import LedgerRow
 from roost.core.messages import Usage

@@ -18,7 +18,7 @@ from roost.transfer.lines import read_lines
 from roost.transfer.options import ImportOptions
 from roost.transfer.plans import Part, Plan, orphan_key
 from roost.transfer.report import Item, Remarks, Result
-from roost.transfer.rows import Place, owner_of, session_row
+from roost.transfer.rows import ImportPlace, owner_of, session_row
 
 
 class Conversations:
@@ -47,13 +47,13 @@ class Conversations:
             self._rows[plan.key] = row
         return replace(item, remarks=remarks.all())
 
-    def _place(self, plan: Plan) -> Place:
+    def _place(self, plan: Plan) -> ImportPlace:
         parent = self._rows.get(plan.parent) if plan.parent is not None else None
         owner = owner_of(plan.key, self._options, parent.owner if parent else None)
         if parent is None:
-            return Place(key=plan.key, owner=owner)
+            return ImportPlace(key=plan.key, owner=owner)
         lineage = Lineage(parent=parent.key, depth=parent.lineage.depth + 1)
-        return Place(key=plan.key, owner=owner, lineage=lineage)
+        return ImportPlace(key=plan.key, owner=owner, lineage=lineage)
 
     # -- reading -------------------------------------------------------------------------------------
 
@@ -73,14 +73,14 @@ class Conversations:
     # -- importing -----------------------------------------------------------------------------------
 
     async def _import(
-        self, plan: Plan, place: Place, generations: tuple[ImportedGeneration, ...], remarks: Remarks
+        self, plan: Plan, place: ImportPlace, generations: tuple[ImportedGeneration, ...], remarks: Remarks
     ) -> Item:
         outcome = await self._offer(plan, place, generations, remarks)
         result = Result.of(outcome)
         if outcome is ImportOutcome.TAKEN:
             # The key has a conversation of its own here: this one is kept beside it, not lost.
             name = plan.parts[-1].session_id
-            place = Place(key=orphan_key(self._agent, name), owner=place.owner)
+            place = ImportPlace(key=orphan_key(self._agent, name), owner=place.owner)
             outcome = await self._offer(plan, place, generations, remarks)
             result = Result.FORKED if outcome is ImportOutcome.IMPORTED else Result.of(outcome)
         if outcome is ImportOutcome.TAKEN:
@@ -103,7 +103,7 @@ class Conversations:
         return Item(source=plan.source, result=Result.PRESENT, reason=f"its transcripts are under {keys}")
 
     async def _offer(
-        self, plan: Plan, place: Place, generations: tuple[ImportedGeneration, ...], remarks: Remarks
+        self, plan: Plan, place: ImportPlace, generations: tuple[ImportedGeneration, ...], remarks: Remarks
     ) -> ImportOutcome:
         row = session_row(place, self._options, generations, plan.entry, archived=plan.archived)
         if row.labels.label is not None and await is_label_used(self._store, row.labels.label, row.key):

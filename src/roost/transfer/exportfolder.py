@@ -40,7 +40,7 @@ async def _export(
 
         async def sink(name: str, line: bytes) -> None:
             if name not in open_files:
-                open_files[name] = files.enter_context(opened_privately(folder / f"{name}.part"))
+                open_files[name] = files.enter_context(opened_privately(part_of(folder / name)))
             await to_thread.run_sync(open_files[name].write, line if clean is None else masked(line, clean))
 
         names = await export_session(store, key, sink)
@@ -51,7 +51,12 @@ async def _export(
 def _publish(folder: Path, names: Sequence[str]) -> None:
     """Whole or not at all: an export that is cut short leaves the one before it."""
     for name in names:
-        (folder / f"{name}.part").replace(folder / name)
+        part_of(folder / name).replace(folder / name)
+
+
+def part_of(path: Path) -> Path:
+    """Where a file is until it is whole."""
+    return path.with_name(f"{path.name}.part")
 
 
 def opened_privately(path: Path, *, append: bool = False) -> BinaryIO:

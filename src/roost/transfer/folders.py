@@ -26,15 +26,14 @@ class Listing:
 class Folder:
     """An open directory. Names are resolved in it and nowhere else, whatever happens to its path meanwhile."""
 
-    def __init__(self, descriptor: int, name: str) -> None:
+    def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self.name = name
 
     @classmethod
     def open(cls, path: Path) -> "Folder":
         """The folder that the operator named; a link is followed here and only here."""
         try:
-            return cls(os.open(path, _WALK), path.name)
+            return cls(os.open(path, _WALK))
         except FileNotFoundError:
             raise NotFound(f"there is no {path}", hint="see that the path is right") from None
         except (OSError, ValueError):
@@ -74,7 +73,7 @@ class Folder:
 
     def folder(self, name: str) -> "Folder":
         """A folder directly in this one."""
-        return Folder(os.open(_single(name), _WALK | os.O_NOFOLLOW, dir_fd=self._descriptor), name)
+        return Folder(os.open(_single(name), _WALK | os.O_NOFOLLOW, dir_fd=self._descriptor))
 
 
 def _single(name: str) -> str:

@@ -12,8 +12,8 @@ from roost.core.addresses import ChatType, Origin
 from roost.core.channeltraits import Traits
 from roost.core.groupnames import legacy_key
 from roost.core.jsonl import LATEST, Malformed, read_object
-from roost.core.jsonl_messages import MOST_DOLLARS, as_count, as_object, as_optional, as_text
-from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.jsonl_messages import micros_of
+from roost.core.jsonvalue import JsonObject, JsonValue, as_count, as_object, as_optional, as_text
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.sessions import Counters, Labels, Overrides
 from roost.transfer.paths import is_session_id
@@ -169,8 +169,6 @@ def _thinking(value: JsonValue) -> str | None:
 
 
 def _counters(said: JsonObject) -> Counters:
-    cost = said.get("estimatedCostUsd")
-    dollars = cost if isinstance(cost, int | float) and 0 <= cost < MOST_DOLLARS else 0
     return Counters(
         input=as_count(said.get("inputTokens")),
         output=as_count(said.get("outputTokens")),
@@ -178,7 +176,7 @@ def _counters(said: JsonObject) -> Counters:
         context_window=as_count(said.get("contextTokens")),
         cache_read=as_count(said.get("cacheRead")),
         cache_write=as_count(said.get("cacheWrite")),
-        cost_micros=round(dollars * 1_000_000),
+        cost_micros=micros_of(said.get("estimatedCostUsd")),
         compactions=as_count(said.get("compactionCount")),
     )
 

@@ -101,7 +101,7 @@ class _Reader:
 
     def take(self, line: AnyLine) -> None:
         if isinstance(line, LongLine):
-            self._flush()
+            self._flush_unreadable()
             self._add_notice(line.number, {"reason": "the line is too long", "bytes": line.size})
             self._remarks.add(f"line {line.number}: left out, it has {line.size} bytes")
             self.ended = True
@@ -111,13 +111,13 @@ class _Reader:
         if found is None:
             return
         if isinstance(found, Malformed):
-            self._hold(line, found)
+            self._hold_unreadable(line, found)
         else:
-            self._flush()
+            self._flush_unreadable()
             self._add(line.number, found)
 
     def finish(self) -> tuple[_Piece, ...]:
-        self._flush()
+        self._flush_unreadable()
         return tuple(self._pieces)
 
     def opened_at(self, pieces: Sequence[_Piece]) -> int:
@@ -141,7 +141,7 @@ class _Reader:
             previous_id=self._previous,
         )
         found = read_entry(bare, importer)
-        return found if isinstance(found, Malformed) else _kept(found, importer, text)
+        return found if isinstance(found, Malformed) else _storable(found, importer, text)
 
     def _is_header(self, text: str) -> bool:
         line = read_line(text)
@@ -154,15 +154,15 @@ class _Reader:
         if named:
             self._previous = draft.id
 
-    def _hold(self, line: Line, malformed: Malformed) -> None:
+    def _hold_unreadable(self, line: Line, malformed: Malformed) -> None:
         if line.content.strip():
             self._remarks.add(f"line {line.number}: {malformed.reason}, kept as it is")
         self._unreadable.append(line)
         self._unreadable_bytes += len(line.content) + 1
         if self._unreadable_bytes > _FOLDED_BYTES:
-            self._flush()
+            self._flush_unreadable()
 
-    def _flush(self) -> None:
+    def _flush_unreadable(self) -> None:
         if not self._unreadable:
             return
         content = b"\n".join(line.content for line in self._unreadable)
@@ -187,7 +187,7 @@ class _Reader:
         )
 
 
-def _kept(draft: EntryDraft, importer: Importer, text: str) -> EntryDraft:
+def _storable(draft: EntryDraft, importer: Importer, text: str) -> EntryDraft:
     """The draft with ids that every store can hold, and its text wherever the value alone would not give it."""
     entry_id = importer.fallback_id if "\0" in draft.id else draft.id
     parent_id = draft.parent_id

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from roost.core.jsonl import Malformed, read_object
-from roost.core.jsonl_messages import as_count, as_optional
-from roost.core.jsonvalue import JsonValue, compact
+from roost.core.jsonvalue import JsonValue, as_count, as_optional, compact
 
 
 @dataclass(frozen=True, slots=True, order=True)

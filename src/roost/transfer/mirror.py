@@ -14,8 +14,7 @@ from anyio import to_thread
 
 from roost.core.errors import InvalidInput
 from roost.core.jsonl import Malformed, read_object
-from roost.core.jsonl_messages import as_object, as_text
-from roost.core.jsonvalue import JsonObject
+from roost.core.jsonvalue import JsonObject, as_object, as_text
 from roost.core.keys import SessionKey
 from roost.core.queries import Cursor, SessionQuery
 from roost.core.sessions import Generation, Session
@@ -23,7 +22,7 @@ from roost.locks import FileLock
 from roost.ports import Clock, SecretScanner, Store
 from roost.transfer.cleaning import masked, masking
 from roost.transfer.export import added_lines, export_transcript, file_name, files_of
-from roost.transfer.exportfolder import opened_privately
+from roost.transfer.exportfolder import opened_privately, part_of
 from roost.transfer.layout import Layout
 
 INDEX = "sessions.json"
@@ -279,14 +278,10 @@ def _append(file: Path, content: bytes) -> None:
 
 
 def _replace(file: Path, content: bytes) -> None:
-    beside = _beside(file)
+    beside = part_of(file)
     with opened_privately(beside) as out:
         out.write(content)
     beside.replace(file)
-
-
-def _beside(file: Path) -> Path:
-    return file.with_name(f"{file.name}.part")
 
 
 def _save(folder: Path, index: Mapping[str, JsonObject]) -> None:
@@ -296,5 +291,5 @@ def _save(folder: Path, index: Mapping[str, JsonObject]) -> None:
 
 def _remove(folder: Path, names: tuple[str, ...]) -> None:
     for name in names:
-        for file in (folder / name, _beside(folder / name)):
+        for file in (folder / name, part_of(folder / name)):
             file.unlink(missing_ok=True)

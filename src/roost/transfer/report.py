@@ -76,7 +76,7 @@ class ImportReport:
     def lines(self) -> tuple[str, ...]:
         """The report for people: a line an item, its remarks below it, the counts last."""
         counts = [f"{self.count(result)} {result}" for result in self._results()]
-        return (*self._told({}), ", ".join(counts) or "nothing to import")
+        return (*self._lines_of_items({}), ", ".join(counts) or "nothing to import")
 
     def dry_lines(self) -> tuple[str, ...]:
         """The same of an import that kept nothing."""
@@ -84,12 +84,12 @@ class ImportReport:
             f"{_WOULD[result]} {self.count(result)}" if result in _WOULD else f"{self.count(result)} {result}"
             for result in self._results()
         ]
-        return (*self._told(_WOULD), ", ".join(counts) or "nothing to import")
+        return (*self._lines_of_items(_WOULD), ", ".join(counts) or "nothing to import")
 
     def _results(self) -> Iterable[Result]:
         return (result for result in Result if self.count(result))
 
-    def _told(self, words: Mapping[Result, str]) -> Iterable[str]:
+    def _lines_of_items(self, words: Mapping[Result, str]) -> Iterable[str]:
         return (line for item in self.items for line in _lines(item, words.get(item.result, item.result)))
 
 

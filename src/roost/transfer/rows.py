@@ -19,7 +19,7 @@ _UNKNOWN = IndexEntry(name="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ImportPlace:
     """Where a conversation is put: its key, whose it is, and what it hangs under."""
 
     key: SessionKey
@@ -45,7 +45,7 @@ def facts_of(key: SessionKey, main_name: str) -> Facts:
 
 
 def session_row(
-    place: Place,
+    place: ImportPlace,
     options: ImportOptions,
     generations: Iterable[ImportedGeneration],
     entry: IndexEntry | None,

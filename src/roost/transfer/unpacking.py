@@ -11,8 +11,7 @@ from anyio import to_thread
 from roost.core.errors import Conflict, InvalidInput
 from roost.core.imports import ImportedGeneration, ImportedSession
 from roost.core.jsonl import Malformed, read_object
-from roost.core.jsonl_messages import as_object, as_optional, as_text
-from roost.core.jsonvalue import JsonObject
+from roost.core.jsonvalue import JsonObject, as_object, as_optional, as_text
 from roost.core.keys import CHILD_KINDS, SessionKey
 from roost.core.ledger import LedgerRow
 from roost.core.principals import UNKNOWN, Principal
@@ -34,7 +33,7 @@ from roost.transfer.options import ImportOptions
 from roost.transfer.packing import INDEX, USAGE
 from roost.transfer.plans import MAX_DEPTH, orphan_key
 from roost.transfer.report import ImportReport, Item, Remarks, Result, shown
-from roost.transfer.rows import Place, owner_of, session_row
+from roost.transfer.rows import ImportPlace, owner_of, session_row
 from roost.transfer.transcripts import DEFAULT_AGENT
 
 NewId: TypeAlias = Callable[[], str]
@@ -246,17 +245,17 @@ class _Reading:
                 remarks=remarks,
             )
 
-    def _place(self, one: Bundled, remarks: Remarks) -> Place:
+    def _place(self, one: Bundled, remarks: Remarks) -> ImportPlace:
         key = self._naming.key(one.key)
         parent = None if one.parent is None else self._rows[one.parent]
         owner = owner_of(key, self._options, None if parent is None else parent.owner)
         if parent is None:
-            return Place(key=key, owner=owner)
+            return ImportPlace(key=key, owner=owner)
         terms = as_object(one.said.get("terms"))
         if not terms:
             remarks.add("what it may do is not in the bundle: here it may read, in a sandbox")
         lineage = Lineage(parent=parent.key, depth=parent.lineage.depth + 1, terms=terms_from_json(terms))
-        return Place(key=key, owner=owner, lineage=lineage)
+        return ImportPlace(key=key, owner=owner, lineage=lineage)
 
     def _generation(
         self, one: BundledGeneration, speaker: Principal, remarks: Remarks
@@ -315,7 +314,7 @@ class _Reading:
         )
 
 
-def _speaker(one: Bundled, place: Place, remarks: Remarks) -> Principal:
+def _speaker(one: Bundled, place: ImportPlace, remarks: Remarks) -> Principal:
     """Who spoke where a line says nothing else: never the owner in what was another's."""
     if not place.owner.is_owner or one.said.get("ofOwner") is not False:
         return place.owner

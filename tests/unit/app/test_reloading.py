@@ -3,6 +3,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -68,7 +69,7 @@ class Home:
             edition = await press.edition(load({"ROOST_HOME": str(self.folder)}))
             follower = Follower(press, edition, self.clock)
             engine = Engine(store, self.clock, lambda: "id", edition.rules, [], jitter=lambda: 0.0)
-            engine.accompany(NAME, follower.follow)
+            engine.accompany(NAME, partial(follower.follow, engine))
             async with engine.serving(HOME):
                 yield Gateway(self, engine, edition, composed)
 

@@ -76,20 +76,16 @@ def planned(
 
 
 def test_a_window_of_32k_keeps_8192_flushes_from_20576_and_compacts_from_24576() -> None:
-    assert thresholds(32_768, CompactionSettings()) == Thresholds(
-        reserve=8_192, flush_from=20_576, compact_from=24_576
-    )
+    assert thresholds(32_768, CompactionSettings()) == Thresholds(flush_from=20_576, compact_from=24_576)
 
 
 def test_a_large_window_keeps_the_floor_or_what_is_configured_above_it() -> None:
-    assert thresholds(200_000, CompactionSettings()).reserve == 20_000
-    assert thresholds(200_000, CompactionSettings(reserve=30_000)).reserve == 30_000
+    assert thresholds(200_000, CompactionSettings()).compact_from == 180_000
+    assert thresholds(200_000, CompactionSettings(reserve=30_000)).compact_from == 170_000
 
 
 def test_the_flush_margin_is_at_most_half_of_what_is_usable() -> None:
-    assert thresholds(4_000, CompactionSettings()) == Thresholds(
-        reserve=1_000, flush_from=1_500, compact_from=3_000
-    )
+    assert thresholds(4_000, CompactionSettings()) == Thresholds(flush_from=1_500, compact_from=3_000)
 
 
 # -- plan --------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 import pytest
 
-from roost.core.jsonl_messages import as_object, message_from_json, message_to_json
-from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.jsonl_messages import message_from_json, message_to_json
+from roost.core.jsonvalue import JsonObject, JsonValue, as_object
 from roost.core.messages import (
     AssistantMessage,
     Image,

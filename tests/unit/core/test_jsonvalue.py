@@ -4,7 +4,18 @@ from types import MappingProxyType
 import pytest
 
 from roost.core.errors import InvalidInput
-from roost.core.jsonvalue import JsonValue, compact, from_utf8, in_utf8, refuse_unwritable
+from roost.core.jsonvalue import (
+    JsonValue,
+    as_count,
+    as_object,
+    as_objects,
+    as_optional,
+    as_text,
+    compact,
+    from_utf8,
+    in_utf8,
+    refuse_unwritable,
+)
 
 
 def test_text_is_one_line_without_spaces_and_keeps_letters_and_order() -> None:
@@ -35,3 +46,10 @@ def test_a_number_that_json_has_not_is_found_however_deep(value: JsonValue) -> N
     refuse_unwritable({"a": ["text", 1.5, 2, None, True, {"b": range(2)}]})
     with pytest.raises(InvalidInput, match="finite"):
         refuse_unwritable(value)
+
+
+def test_a_part_of_another_type_reads_as_nothing() -> None:
+    assert (as_text("a"), as_text(1), as_optional("a"), as_optional(1)) == ("a", "", "a", None)
+    assert [as_count(value) for value in (3, 2**63, -1, True, 1.0, "3")] == [3, 0, 0, 0, 0, 0]
+    assert (as_object({"a": 1}), as_object([1])) == ({"a": 1}, {})
+    assert (as_objects([{"a": 1}, 2]), as_objects({"a": 1})) == ([{"a": 1}], [])

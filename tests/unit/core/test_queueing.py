@@ -17,7 +17,7 @@ from roost.core.errors import InvalidInput
 from roost.core.inbound import Inbound, InputMode
 from roost.core.messages import ProvenanceKind
 from roost.core.principals import OWNER, Principal
-from roost.core.queueing import Disposition, QueuePlan, accept, plan
+from roost.core.queueing import QueuePlan, accept, plan
 from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
 from roost.core.resets import Reset
 from roost.core.runs import Cause, Outcome, Request, Run, RunKind, RunState, StopRequest
@@ -67,7 +67,7 @@ def waiting(snapshot: Snapshot, *names: str, run_id: str = "q1") -> Snapshot:
 
 def test_a_message_that_none_of_the_agents_would_answer_is_refused() -> None:
     asked = replace(arriving(), agents=("ops", "main"))
-    assert plan(IDLE, asked).disposition is Disposition.QUEUED
+    assert seat(plan(IDLE, asked)) == ("new", InputMode.OPEN)
     with pytest.raises(InvalidInput, match="unknown agent id 'main'"):
         plan(IDLE, replace(asked, agents=("ops",)))
 
@@ -79,7 +79,7 @@ def test_a_message_to_an_idle_session_starts_a_run_at_once() -> None:
     assert (queued.run.state, queued.run.queued_at, queued.run.ready_at) == (RunState.QUEUED, LATER, LATER)
     assert queued.run.request.reply_to == CHAT
     assert queued.run.cause == Cause(principal=OWNER, kind=ProvenanceKind.HUMAN, trace="t1")
-    assert (planned.disposition, planned.interrupts) == (Disposition.QUEUED, None)
+    assert planned.interrupts is None
 
 
 def test_a_first_message_is_queued_in_the_session_it_opens() -> None:
@@ -99,7 +99,6 @@ def test_an_idle_session_may_wait_for_a_second_message() -> None:
 def test_a_message_during_a_run_of_the_same_person_and_chat_steers_it() -> None:
     planned = plan(BUSY, arriving())
     assert seat(planned) == ("r1", InputMode.STEER)
-    assert planned.disposition is Disposition.STEERED
     assert new_runs(planned) == []
 
 
@@ -119,7 +118,6 @@ def test_a_message_during_a_run_of_the_same_person_and_chat_steers_it() -> None:
 def test_a_run_for_another_chat_authority_or_purpose_is_not_steered(running: Run) -> None:
     planned = plan(replace(IDLE, running=running), arriving())
     assert seat(planned) == ("new", InputMode.OPEN)
-    assert planned.disposition is Disposition.QUEUED
 
 
 @pytest.mark.parametrize("kind", [kind for kind in ProvenanceKind if kind is not ProvenanceKind.HUMAN])
@@ -129,7 +127,7 @@ def test_what_no_person_sent_gets_a_run_of_its_own_at_once(kind: ProvenanceKind,
     planned = plan(waiting(BUSY, "m0"), arriving(message, mode, cap=1))
     (queued,) = new_runs(planned)
     assert (seat(planned), queued.run.ready_at) == (("new", InputMode.OPEN), LATER)
-    assert (planned.disposition, planned.interrupts) == (Disposition.QUEUED, None)
+    assert planned.interrupts is None
 
 
 def test_followups_each_wait_for_a_turn_of_their_own() -> None:
@@ -143,7 +141,6 @@ def test_collected_messages_share_one_later_turn() -> None:
     assert seat(first) == ("new", InputMode.OPEN)
     second = plan(waiting(BUSY, "m0"), arriving(mode=QueueMode.COLLECT))
     assert seat(second) == ("q1", InputMode.OPEN)
-    assert second.disposition is Disposition.COLLECTED
     assert DelayRun(run_id="q1", ready_at=LATER + 500) in second.effects
 
 
@@ -253,7 +250,7 @@ def test_a_full_queue_that_drops_the_new_refuses_it_and_tells_the_sender() -> No
     dead, told = planned.effects[-2:]
     assert dead == KillInput(inbound_id="m1", reason="queue full", inbound=inbound(at=LATER))
     assert isinstance(told, AddDelivery)
-    assert planned.disposition is Disposition.REJECTED
+    assert not any(isinstance(effect, AcceptInput) for effect in planned.effects)
 
 
 def test_a_lowered_cap_lets_several_give_way() -> None:
@@ -271,7 +268,7 @@ def test_nobodys_message_displaces_another_persons() -> None:
 def test_another_chats_messages_do_not_fill_this_ones_queue() -> None:
     elsewhere = replace(BUSY, pending=(pending(inbound("m0", reply_to=OTHER_CHAT), "q1"),))
     planned = plan(elsewhere, arriving(cap=1, drop=DropPolicy.NEW))
-    assert planned.disposition is Disposition.STEERED
+    assert seat(planned) == ("r1", InputMode.STEER)
 
 
 def test_a_turn_that_lost_one_of_its_messages_still_answers_the_others() -> None:

@@ -20,13 +20,6 @@ from tests.unit.tools.houses import ALICE, ALICES, CHILD, EVERYONE, GRANDCHILD, 
 GLOBAL = SessionKey.parse("global")
 
 
-@pytest.fixture
-async def house() -> House:
-    house = House()
-    await house.family()
-    return house
-
-
 async def find(house: House, name: str, operation: Operation = Operation.HISTORY) -> SessionKey:
     found = await house.access.find(operation, name, house.invocation({}))
     return found.session.key

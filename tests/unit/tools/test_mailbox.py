@@ -15,13 +15,6 @@ from tests.unit.tools.houses import ALICE, ALICES, OPS, SCANNER, SIDE, House
 SENT = Exchange(id="x1", requester=MAIN, target=SIDE, request="say", created_at=1, max_turns=0)
 
 
-@pytest.fixture
-async def house() -> House:
-    house = House()
-    await house.family()
-    return house
-
-
 async def listed(house: House, newest: int = 10) -> dict[str, Any]:
     return await house.ask(SessionsSend(house.access, SCANNER, SendRules(agents=frozenset())), mailbox=newest)
 

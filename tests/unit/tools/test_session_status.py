@@ -43,13 +43,6 @@ def find(name: str) -> ModelSpec:
     return known_by[name]
 
 
-@pytest.fixture
-async def house() -> House:
-    house = House()
-    await house.family()
-    return house
-
-
 def tool(house: House) -> SessionStatus:
     return SessionStatus(house.access, Models(find=find, of_agent=lambda agent: "demo/demo"))
 

@@ -24,13 +24,6 @@ GLOBAL, UNKNOWN = SessionKey.parse("global"), SessionKey.parse("unknown")
 KEY = "sk-" + mixed(30)
 
 
-@pytest.fixture
-async def house() -> House:
-    house = House()
-    await house.family()
-    return house
-
-
 async def keys(house: House, **arguments: Any) -> list[str]:
     return [row["key"] for row in (await house.ask(house.list, **arguments))["sessions"]]
 

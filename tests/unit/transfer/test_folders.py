@@ -33,7 +33,6 @@ def test_a_listing_tells_files_from_folders_and_from_what_is_neither(inside: Pat
         assert folder.listing() == Listing(
             files=("a.jsonl", "b.jsonl"), folders=("sub",), others=("away", "link.jsonl", "pipe.jsonl")
         )
-        assert folder.name == "inside"
 
 
 def test_a_plain_file_is_read(inside: Path) -> None:
@@ -76,7 +75,6 @@ def test_names_are_resolved_in_the_folder_that_was_opened(inside: Path, tmp_path
 def test_a_folder_in_a_folder_is_opened(inside: Path) -> None:
     with Folder.open(inside) as folder, folder.folder("sub") as sub:
         assert sub.listing().files == ()
-        assert sub.name == "sub"
 
 
 @pytest.mark.parametrize("name", ["inside/a.jsonl", "a\0b"])

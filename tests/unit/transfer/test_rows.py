@@ -15,7 +15,7 @@ from roost.testing.builders import MAIN
 from roost.testing.clock import NOON
 from roost.transfer.index import IndexEntry, IndexTimes
 from roost.transfer.options import ImportOptions
-from roost.transfer.rows import Place, facts_of, owner_of, session_row
+from roost.transfer.rows import ImportPlace, facts_of, owner_of, session_row
 
 LINKS = (IdentityLink(name="Alice", members=("telegram:123",)),)
 OPTIONS = ImportOptions(now=NOON, links=LINKS)
@@ -34,7 +34,7 @@ def row(
     key: SessionKey = MAIN,
     archived: bool = False,
 ) -> Session:
-    place = Place(key=key, owner=OWNER)
+    place = ImportPlace(key=key, owner=OWNER)
     return session_row(place, OPTIONS, generations or (generation(),), entry, archived=archived)
 
 

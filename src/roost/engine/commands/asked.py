@@ -19,8 +19,8 @@ from roost.core.sessions import Overrides, Session
 from roost.core.threads import ThreadBinding
 from roost.core.trees import Tree
 from roost.core.visibility import PersonCaller
-from roost.engine.rules import NewId, Part, Rules
-from roost.ports import Channel, Clock, Store
+from roost.engine.rules import Part, Rules
+from roost.ports import Channel, Store
 
 NO_CHANNEL = ChannelAbilities(longest=100_000)
 
@@ -94,8 +94,6 @@ class Means:
     """What handlers work with. `started_at` is when this gateway began to serve."""
 
     store: Store
-    clock: Clock
-    new_id: NewId
     rules: Rules
     channels: tuple[Channel, ...]
     started_at: int

@@ -28,12 +28,12 @@ async def stop(means: Means, asked: Asked) -> Answer:
 
     def answer(tree: Tree) -> Said:
         stopped = stopping.stop(tree, request, told=asked.reply_to)
-        return Said(text=_told(stopped, asked), effects=stopped.effects, ends=stopped.runs)
+        return Said(text=_stop_text(stopped, asked), effects=stopped.effects, ends=stopped.runs)
 
     return answer
 
 
-def _told(stopped: Stopped, asked: Asked) -> str:
+def _stop_text(stopped: Stopped, asked: Asked) -> str:
     """The counts, and the words of those who wait here: what others wrote elsewhere is not for this chat."""
     if stopped.nothing:
         return "Nothing was running, and nothing waits."

@@ -134,7 +134,7 @@ class Desk:
         return replace(accepted, aside=aside, interrupts=queueing.INTERRUPTED in ends.values())
 
     def _effects(self, tree: Tree, asked: Asked, said: Said, ends: dict[str, str]) -> Effects:
-        key, at, arrival = asked.key, asked.at, said.forward or self._rest(asked)
+        key, at, arrival = asked.key, asked.at, said.forward or self._words_beside(asked)
         text = said.text or ""
         if arrival is None:
             absent = tree.session.session is None
@@ -157,7 +157,7 @@ class Desk:
             ends[plan.interrupts] = queueing.INTERRUPTED
         return (*plan.effects, *rules.house.joined(tree.session, arrival.inbound, rules.met_at))
 
-    def _rest(self, asked: Asked) -> Arrival | None:
+    def _words_beside(self, asked: Asked) -> Arrival | None:
         """What was said besides a shortcut goes on as a message."""
         said = asked.arrival.inbound.reworded(asked.line.message)
         if not said.content or asked.line.command.form is not Form.SHORTCUT:

@@ -8,7 +8,7 @@ from roost.engine.commands.asked import Answer, Asked, Means, saying
 async def show_help(means: Means, asked: Asked) -> Answer:
     command = find(asked.argument) if asked.argument else None
     if command is not None:
-        return saying(_one(command))
+        return saying(_help_on(command))
     shown = "\n".join(_short(family) for family in Family)
     return saying(f"{shown}\n/help <command> says more, /commands shows arguments.")
 
@@ -26,7 +26,7 @@ def _short(family: Family) -> str:
     return f"{family}: {names}"
 
 
-def _one(command: Command) -> str:
+def _help_on(command: Command) -> str:
     lines = [command.usage, f"{command.summary[0].upper()}{command.summary[1:]}."]
     if command.aliases:
         lines.append("Also: " + ", ".join(f"/{alias}" for alias in command.aliases))

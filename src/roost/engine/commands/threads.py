@@ -17,7 +17,7 @@ async def session(means: Means, asked: Asked) -> Answer:
             "this chat is not bound to a session", hint="a thread is bound when a session is spawned for it"
         )
     if not asked.words:
-        return saying(_shown(means, bound))
+        return saying(_binding_text(means, bound))
     speaker = asked.speaker.principal
     if not speaker.is_owner and speaker != bound.bound_by:
         raise Forbidden("only who bound this thread, or the owner, may change that", hint="ask one of them")
@@ -44,10 +44,10 @@ def _time(text: str) -> int:
 
 
 def _bind(means: Means, binding: ThreadBinding) -> Answer:
-    return lambda tree: Said(text=_shown(means, binding), effects=(BindThread(binding=binding),))
+    return lambda tree: Said(text=_binding_text(means, binding), effects=(BindThread(binding=binding),))
 
 
-def _shown(means: Means, bound: ThreadBinding) -> str:
+def _binding_text(means: Means, bound: ThreadBinding) -> str:
     idle = duration(bound.idle_ms) if bound.idle_ms else "never"
     oldest = duration(bound.max_age_ms) if bound.max_age_ms else "never"
     since = moment(bound.bound_at, means.rules.zone)

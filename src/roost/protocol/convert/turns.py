@@ -173,12 +173,12 @@ class Turn:
         begun = self._begin(now)
         spent = () if words is None else (self._agent("usage", _spent(ended.took), now),)
         if outcome is None or outcome.succeeded:
-            return (*begun, *spent, *self._done(ended, now))
+            return (*begun, *spent, *self._succeeded(ended, now))
         if outcome.state is RunState.KILLED:
             return (*begun, *self._stopped(outcome, now))
         return (*begun, *spent, *self._failed(outcome, now))
 
-    def _done(self, ended: RunOver, now: int) -> tuple[WireEvent, ...]:
+    def _succeeded(self, ended: RunOver, now: int) -> tuple[WireEvent, ...]:
         outcome, words = ended.run.outcome, ended.words
         text = visible(text_of(words)) if words else None
         reason = "stop" if words is None else str(words.stop)
@@ -221,16 +221,16 @@ class Turn:
     # ------------------------------------------------------------------------------------------------
 
     def _agent(self, stream: str, data: JsonObject, now: int) -> WireEvent:
-        return self._event(AGENT, Audience.READERS, self._told(stream, data, now))
+        return self._event(AGENT, Audience.READERS, self._agent_event(stream, data, now))
 
     def _tool(self, data: JsonObject, now: int) -> tuple[WireEvent, ...]:
-        payload = self._told("tool", data, now)
+        payload = self._agent_event("tool", data, now)
         return (
             self._event(AGENT, Audience.STARTER, payload),
             self._event(TOOL, Audience.LISTENERS, payload),
         )
 
-    def _told(self, stream: str, data: JsonObject, now: int) -> JsonObject:
+    def _agent_event(self, stream: str, data: JsonObject, now: int) -> JsonObject:
         self._seq += 1
         within: dict[str, JsonValue] = {"sessionId": self.run.session_id} if self.run.session_id else {}
         return {

@@ -103,7 +103,7 @@ async def _condensed(call: Call, key: SessionKey, run_id: str) -> bool:
 async def patch(call: Call, params: changes.PatchParams) -> Changed:
     key = await call.house.meant(Operation.PATCH, call.caller, params.key, params.agent_id)
     change = _change(call, params)
-    session = await call.house.engine.operations.change(call.caller, key, change, _seen(params))
+    session = await call.house.engine.operations.change(call.caller, key, change, _expected(params))
     return _changed(call, session)
 
 
@@ -132,7 +132,7 @@ async def delete(call: Call, params: changes.DeleteParams) -> Deleted:
         session = await house.find(Operation.DELETE, call.caller, params.key, params.agent_id)
         if session is not None and session.times.archived is None:
             raise InvalidInput(f"session {key} is not archived", hint="archive it first")
-    seen = replace(_seen(params), updated=params.expected_session_updated_at)
+    seen = replace(_expected(params), updated=params.expected_session_updated_at)
     gone = await house.engine.operations.delete(call.caller, key, seen)
     return Deleted(ok=True, key=str(key), deleted=gone is not None, archived=[])
 
@@ -149,7 +149,7 @@ async def cleanup(call: Call, params: changes.CleanupParams) -> Cleaned:
     return Cleaned(allAgents=True, mode=cleanup.mode, dryRun=False, stores=[cleanup.store])
 
 
-def _seen(params: changes.Conditions) -> Seen:
+def _expected(params: changes.Conditions) -> Seen:
     given = (params.expected_session_id, params.expected_lifecycle_revision)
     return Seen(session_ids=frozenset(one for one in given if one is not None))
 

@@ -20,7 +20,7 @@ NEVER = 2**62
 
 async def list_jobs(call: Call, params: cron.ListParams) -> Listed:
     """One page of the jobs that fit. Its revision names the state all pages must come from."""
-    jobs = [job for job in await call.house.engine.jobs.every(call.caller.principal) if _fits(job, params)]
+    jobs = [job for job in await call.house.engine.jobs.every(call.caller.principal) if _matches(job, params)]
     jobs.sort(key=lambda job: _order(job, params), reverse=params.sort_dir == "desc")
     page = jobs[params.offset : params.offset + params.limit]
     more = params.offset + len(page) < len(jobs)
@@ -38,7 +38,7 @@ async def list_jobs(call: Call, params: cron.ListParams) -> Listed:
     )
 
 
-def _fits(job: Job, params: cron.ListParams) -> bool:
+def _matches(job: Job, params: cron.ListParams) -> bool:
     shown = params.enabled or ("all" if params.include_disabled else "enabled")
     kind = type(job.plan.schedule).__name__.lower()
     return (
@@ -70,7 +70,7 @@ async def status(call: Call, params: NoParams) -> Standing:
 
 
 async def get(call: Call, params: cron.JobParams) -> JobRow:
-    return await _row(call, await call.house.engine.jobs.one(call.caller.principal, _named(params)))
+    return await _row(call, await call.house.engine.jobs.one(call.caller.principal, _job_id(params)))
 
 
 async def add(call: Call, params: cron.AddParams) -> JobRow:
@@ -82,7 +82,7 @@ async def add(call: Call, params: cron.AddParams) -> JobRow:
 
 async def update(call: Call, params: cron.UpdateParams) -> JobRow:
     jobs, now = call.house.engine.jobs, call.house.clock.now()
-    known = await jobs.one(call.caller.principal, _named(params))
+    known = await jobs.one(call.caller.principal, _job_id(params))
     aim = await _aim(call, params.patch, known)
     job = await jobs.change(
         call.caller.principal, known.id, lambda plan: patched(plan, params.patch, aim, now)
@@ -92,7 +92,7 @@ async def update(call: Call, params: cron.UpdateParams) -> JobRow:
 
 async def remove(call: Call, params: cron.JobParams) -> Removed:
     jobs = call.house.engine.jobs
-    job = await jobs.one(call.caller.principal, _named(params))
+    job = await jobs.one(call.caller.principal, _job_id(params))
     await jobs.remove(call.caller.principal, job.id)
     tell_owner(call.house, {"jobId": job.id, "action": "removed"})
     return Removed(ok=True, removed=True)
@@ -100,7 +100,7 @@ async def remove(call: Call, params: cron.JobParams) -> Removed:
 
 async def run(call: Call, params: cron.RunParams) -> Ran:
     jobs = call.house.engine.jobs
-    job = await jobs.one(call.caller.principal, _named(params))
+    job = await jobs.one(call.caller.principal, _job_id(params))
     if params.mode == "if-enabled" and not job.plan.enabled:
         name = None
     else:
@@ -110,7 +110,7 @@ async def run(call: Call, params: cron.RunParams) -> Ran:
 
 async def runs(call: Call, params: cron.RunsParams) -> History:
     principal, jobs = call.caller.principal, call.house.engine.jobs
-    wanted = None if params.scope == "all" else _named(params)
+    wanted = None if params.scope == "all" else _job_id(params)
     page, total = await jobs.history(principal, wanted, limit=params.limit, offset=params.offset)
     known = {job.id: job for job in await jobs.every(principal)}
     return History(
@@ -155,7 +155,7 @@ async def _aim(call: Call, params: cron.PatchParams, known: Job | None) -> Aim:
     return Aim(agent=key.agent or agent, place=JobPlace.SESSION, key=key)
 
 
-def _named(params: cron.JobParams) -> str:
+def _job_id(params: cron.JobParams) -> str:
     if params.named is None:
         raise NotFound("which job?", hint="give its `id`")
     return params.named

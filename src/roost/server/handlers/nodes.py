@@ -15,7 +15,7 @@ from roost.protocol.families.devices import Paired
 from roost.protocol.families.nodes import Described, Heard, Invoked, NodeRow, Nodes, Taken
 from roost.protocol.params import NoParams
 from roost.server.calls import Call
-from roost.server.handlers import devices as pairing
+from roost.server.handlers.devices import listed
 from roost.server.handlers.talking import Talk, Words
 from roost.server.nodeplaces import elsewhere
 from roost.server.nodes import Wish
@@ -36,7 +36,7 @@ async def describe(call: Call, params: nodes.NodeParams) -> Described:
 
 
 async def list_paired(call: Call, params: NoParams) -> Paired:
-    return await pairing.listed(call, Role.NODE)
+    return await listed(call, Role.NODE)
 
 
 async def invoke(call: Call, params: nodes.InvokeParams) -> Invoked:
@@ -91,7 +91,7 @@ class Saying:
         field = SAYING.get(params.event)
         if field is None:
             return Taken(ok=True, event=params.event, handled=False)
-        said = _said(params)
+        said = _payload(params)
         text = _text(said, field)
         if text is None:
             raise InvalidInput(f"{params.event} needs a `{field}`")
@@ -108,7 +108,7 @@ class Saying:
         return Taken(ok=True, event=params.event, handled=True, runId=words.name, sessionKey=str(words.key))
 
 
-def _said(params: nodes.EventParams) -> JsonObject:
+def _payload(params: nodes.EventParams) -> JsonObject:
     value = _value(params.payload_json) if params.payload_json is not None else params.payload
     if not isinstance(value, Mapping):
         raise InvalidInput(f"{params.event} needs a payload", hint="give `payload`, an object")

@@ -12,7 +12,7 @@ PAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class MessagePlace:
     """`newer` entries stand behind it; the newest of all is of the generation `newest`."""
 
     entry: Entry
@@ -20,7 +20,9 @@ class Place:
     newest: str
 
 
-async def place_of(call: Call, session: Session, entry_id: str, session_id: str | None = None) -> Place:
+async def place_of(
+    call: Call, session: Session, entry_id: str, session_id: str | None = None
+) -> MessagePlace:
     """In all its generations, or in one. Raises `NotFound`."""
     query, newer, newest = HistoryQuery(key=session.key, session_id=session_id, limit=PAGE), 0, ""
     while True:
@@ -29,7 +31,9 @@ async def place_of(call: Call, session: Session, entry_id: str, session_id: str 
         newest = newest or (entries[-1].session_id if entries else "")
         for index in range(len(entries) - 1, -1, -1):
             if entries[index].id == entry_id:
-                return Place(entry=entries[index], newer=newer + len(entries) - 1 - index, newest=newest)
+                return MessagePlace(
+                    entry=entries[index], newer=newer + len(entries) - 1 - index, newest=newest
+                )
         if page.before is None:
             raise NotFound(f"No message found: {entry_id}", hint="read the conversation again")
         newer += len(entries)

@@ -12,7 +12,7 @@ from roost.server.calls import Call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ChatPlace:
     """`to` is where the answer goes, if it goes anywhere."""
 
     held: Held
@@ -32,7 +32,7 @@ def refuse_guest(call: Call) -> None:
         raise Forbidden(NOT_THE_OWNER.message)
 
 
-async def recipient_of(call: Call, params: agents.AgentParams) -> Place | None:
+async def recipient_of(call: Call, params: agents.AgentParams) -> ChatPlace | None:
     """The place at which an agent is to speak; its answer goes there only if it is to be delivered."""
     if params.to is None:
         if params.account_id or params.thread_id:
@@ -43,7 +43,7 @@ async def recipient_of(call: Call, params: agents.AgentParams) -> Place | None:
     )
 
 
-async def origin_of(call: Call, params: chat.Originating) -> Place | None:
+async def origin_of(call: Call, params: chat.Originating) -> ChatPlace | None:
     """The place a message came from."""
     channel, to = params.originating_channel, params.originating_to
     account, thread = params.originating_account_id, params.originating_thread_id
@@ -56,8 +56,8 @@ async def origin_of(call: Call, params: chat.Originating) -> Place | None:
 
 async def _place(
     call: Call, to: str, channel: str | None, account: str | None, thread: str | None, *, answers: bool
-) -> Place:
+) -> ChatPlace:
     refuse_guest(call)
     posts = call.house.engine.letters
     address = posts.address(to, channel, account, thread)
-    return Place(held=await posts.held_at(address), to=address if answers else None)
+    return ChatPlace(held=await posts.held_at(address), to=address if answers else None)

@@ -30,7 +30,7 @@ async def search_on(call: Call, params: own.SearchParams) -> Found:
         key = (await house.found(Operation.SEARCH, call.caller, params.key, params.agent_id)).key
     query = replace(_query(call, params.query, params.agent_id), key=key)
     through = params.offset + params.limit
-    found, more = await _findings(call, query, through, _all)
+    found, more = await _findings(call, query, through, _unfiltered)
     results: list[JsonObject] = [
         {"key": str(one.hit.key), **_row(one, _role(one))} for one in found[params.offset : through]
     ]
@@ -83,7 +83,7 @@ class Worded:
         return [one for one in said if one.hit.key in listed]
 
 
-async def _all(found: Sequence[Passage]) -> Sequence[Passage]:
+async def _unfiltered(found: Sequence[Passage]) -> Sequence[Passage]:
     return found
 
 

@@ -222,12 +222,12 @@ async def _preview(call: Call, name: str, params: sessions.PreviewParams) -> Jso
             "text": redact(text, call.house.scanner)[0][: params.max_chars],
         }
         for body in (entry.body for entry in page.entries)
-        if isinstance(body, UserMessage | AssistantMessage) and (text := _said(body))
+        if isinstance(body, UserMessage | AssistantMessage) and (text := _text_for_people(body))
     ]
     return {"key": str(session.key), "status": "ok" if items else "empty", "items": items}
 
 
-def _said(body: UserMessage | AssistantMessage) -> str:
+def _text_for_people(body: UserMessage | AssistantMessage) -> str:
     """What was meant for people, as a list shows it."""
     text = text_of(body).strip()
     return clean(text) if isinstance(body, AssistantMessage) else text

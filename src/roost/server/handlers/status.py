@@ -29,7 +29,7 @@ async def health(call: Call, params: status.HealthParams) -> dict[str, JsonValue
     return dict(snapshots.health(call.house))
 
 
-async def stand(call: Call, params: status.StatusParams) -> dict[str, JsonValue]:
+async def overview(call: Call, params: status.StatusParams) -> dict[str, JsonValue]:
     house, rules = call.house, call.house.engine.rules
     query = SessionQuery(scope=scope(Operation.LIST, call.caller), limit=RECENT)
     page = await house.store.glances(query)

@@ -16,25 +16,26 @@ from roost.protocol.families import (
     own,
     points,
     reasons,
+    searching,
     sessions,
     status,
     usage,
 )
-from roost.protocol.families import searching as seeking
 from roost.server.calls import Bound, Table
 from roost.server.fanout import Fanout
-from roost.server.handlers import catalogue, changing, forking, searching
-from roost.server.handlers import cron as timing
-from roost.server.handlers import devices as pairing
-from roost.server.handlers import letters as posting
-from roost.server.handlers import nodes as lending
-from roost.server.handlers import operations as operating
-from roost.server.handlers import own as roosts
-from roost.server.handlers import points as saving
-from roost.server.handlers import reasons as why
-from roost.server.handlers import sessions as reading
-from roost.server.handlers import status as standing
-from roost.server.handlers import usage as spending
+from roost.server.handlers import catalogue, changing, forking
+from roost.server.handlers import cron as cron_handlers
+from roost.server.handlers import devices as devices_handlers
+from roost.server.handlers import letters as letters_handlers
+from roost.server.handlers import nodes as nodes_handlers
+from roost.server.handlers import operations as operations_handlers
+from roost.server.handlers import own as own_handlers
+from roost.server.handlers import points as points_handlers
+from roost.server.handlers import reasons as reasons_handlers
+from roost.server.handlers import searching as searching_handlers
+from roost.server.handlers import sessions as sessions_handlers
+from roost.server.handlers import status as status_handlers
+from roost.server.handlers import usage as usage_handlers
 from roost.server.handlers.changing import Changes
 from roost.server.handlers.history import Reading
 from roost.server.handlers.sessions import Hearing
@@ -50,7 +51,7 @@ def table(fanout: Fanout) -> Table:
         *_changes(Changes(talk), talk),
         *_talk(talk, Reading(fanout)),
         *_devices(),
-        *_nodes(lending.Saying(talk)),
+        *_nodes(nodes_handlers.Saying(talk)),
         *_cron(),
         *_own(),
         *_operations(),
@@ -60,32 +61,32 @@ def table(fanout: Fanout) -> Table:
 
 
 def _status() -> Iterable[Bound[Any, Any]]:
-    yield Bound(method=status.HEALTH, handle=standing.health)
-    yield Bound(method=status.STATUS, handle=standing.stand)
-    yield Bound(method=status.PRESENCE, handle=standing.presence)
-    yield Bound(method=status.CHANNELS, handle=standing.channels)
-    yield Bound(method=status.LAST_HEARTBEAT, handle=standing.last_heartbeat)
-    yield Bound(method=status.HEARTBEATS, handle=standing.set_heartbeats)
-    yield Bound(method=status.LOGS, handle=standing.tail)
+    yield Bound(method=status.HEALTH, handle=status_handlers.health)
+    yield Bound(method=status.STATUS, handle=status_handlers.overview)
+    yield Bound(method=status.PRESENCE, handle=status_handlers.presence)
+    yield Bound(method=status.CHANNELS, handle=status_handlers.channels)
+    yield Bound(method=status.LAST_HEARTBEAT, handle=status_handlers.last_heartbeat)
+    yield Bound(method=status.HEARTBEATS, handle=status_handlers.set_heartbeats)
+    yield Bound(method=status.LOGS, handle=status_handlers.tail)
 
 
 def _sessions(hearing: Hearing) -> Iterable[Bound[Any, Any]]:
-    yield Bound(method=sessions.LIST, handle=reading.list_sessions)
-    yield Bound(method=sessions.DESCRIBE, handle=reading.describe)
-    yield Bound(method=sessions.RESOLVE, handle=reading.resolve)
-    yield Bound(method=sessions.PREVIEW, handle=reading.preview)
-    yield Bound(method=sessions.GET, handle=reading.get)
-    yield Bound(method=seeking.SEARCH, handle=searching.search)
+    yield Bound(method=sessions.LIST, handle=sessions_handlers.list_sessions)
+    yield Bound(method=sessions.DESCRIBE, handle=sessions_handlers.describe)
+    yield Bound(method=sessions.RESOLVE, handle=sessions_handlers.resolve)
+    yield Bound(method=sessions.PREVIEW, handle=sessions_handlers.preview)
+    yield Bound(method=sessions.GET, handle=sessions_handlers.get)
+    yield Bound(method=searching.SEARCH, handle=searching_handlers.search)
     yield Bound(method=sessions.SUBSCRIBE, handle=hearing.subscribe)
     yield Bound(method=sessions.LISTEN, handle=hearing.listen)
     yield Bound(method=sessions.UNLISTEN, handle=hearing.unlisten)
 
 
 def _usage() -> Iterable[Bound[Any, Any]]:
-    yield Bound(method=usage.USAGE, handle=spending.usage)
-    yield Bound(method=usage.TIMESERIES, handle=spending.timeseries)
-    yield Bound(method=usage.LOGS, handle=spending.logs)
-    yield Bound(method=usage.COST, handle=spending.cost)
+    yield Bound(method=usage.USAGE, handle=usage_handlers.usage)
+    yield Bound(method=usage.TIMESERIES, handle=usage_handlers.timeseries)
+    yield Bound(method=usage.LOGS, handle=usage_handlers.logs)
+    yield Bound(method=usage.COST, handle=usage_handlers.cost)
 
 
 def _changes(change: Changes, talk: Talk) -> Iterable[Bound[Any, Any]]:
@@ -114,65 +115,65 @@ def _talk(talk: Talk, reading: Reading) -> Iterable[Bound[Any, Any]]:
     yield Bound(method=agents.MODELS, handle=catalogue.list_models)
     yield Bound(method=agents.COMMANDS, handle=catalogue.list_commands)
     yield Bound(method=agents.CONFIG, handle=catalogue.config)
-    yield Bound(method=letters.SEND, handle=posting.send)
-    yield Bound(method=letters.ACTION, handle=posting.act)
+    yield Bound(method=letters.SEND, handle=letters_handlers.send)
+    yield Bound(method=letters.ACTION, handle=letters_handlers.act)
 
 
 def _devices() -> Iterable[Bound[Any, Any]]:
-    yield Bound(method=devices.LIST, handle=pairing.list_devices)
-    yield Bound(method=devices.APPROVE, handle=pairing.approve)
-    yield Bound(method=devices.REJECT, handle=pairing.reject)
-    yield Bound(method=devices.REMOVE, handle=pairing.remove)
-    yield Bound(method=devices.ROTATE, handle=pairing.rotate)
-    yield Bound(method=devices.REVOKE, handle=pairing.revoke)
+    yield Bound(method=devices.LIST, handle=devices_handlers.list_devices)
+    yield Bound(method=devices.APPROVE, handle=devices_handlers.approve)
+    yield Bound(method=devices.REJECT, handle=devices_handlers.reject)
+    yield Bound(method=devices.REMOVE, handle=devices_handlers.remove)
+    yield Bound(method=devices.ROTATE, handle=devices_handlers.rotate)
+    yield Bound(method=devices.REVOKE, handle=devices_handlers.revoke)
 
 
-def _nodes(saying: lending.Saying) -> Iterable[Bound[Any, Any]]:
-    yield Bound(method=nodes.LIST, handle=lending.list_nodes)
-    yield Bound(method=nodes.DESCRIBE, handle=lending.describe)
-    yield Bound(method=nodes.INVOKE, handle=lending.invoke)
-    yield Bound(method=nodes.PAIRED, handle=lending.list_paired)
-    yield Bound(method=nodes.RESULT, handle=lending.result)
+def _nodes(saying: nodes_handlers.Saying) -> Iterable[Bound[Any, Any]]:
+    yield Bound(method=nodes.LIST, handle=nodes_handlers.list_nodes)
+    yield Bound(method=nodes.DESCRIBE, handle=nodes_handlers.describe)
+    yield Bound(method=nodes.INVOKE, handle=nodes_handlers.invoke)
+    yield Bound(method=nodes.PAIRED, handle=nodes_handlers.list_paired)
+    yield Bound(method=nodes.RESULT, handle=nodes_handlers.result)
     yield Bound(method=nodes.EVENT, handle=saying.event)
 
 
 def _cron() -> Iterable[Bound[Any, Any]]:
-    yield Bound(method=cron.LIST, handle=timing.list_jobs)
-    yield Bound(method=cron.STATUS, handle=timing.status)
-    yield Bound(method=cron.GET, handle=timing.get)
-    yield Bound(method=cron.ADD, handle=timing.add)
-    yield Bound(method=cron.UPDATE, handle=timing.update)
-    yield Bound(method=cron.REMOVE, handle=timing.remove)
-    yield Bound(method=cron.RUN, handle=timing.run)
-    yield Bound(method=cron.RUNS, handle=timing.runs)
-    yield Bound(method=cron.WAKE, handle=timing.wake)
+    yield Bound(method=cron.LIST, handle=cron_handlers.list_jobs)
+    yield Bound(method=cron.STATUS, handle=cron_handlers.status)
+    yield Bound(method=cron.GET, handle=cron_handlers.get)
+    yield Bound(method=cron.ADD, handle=cron_handlers.add)
+    yield Bound(method=cron.UPDATE, handle=cron_handlers.update)
+    yield Bound(method=cron.REMOVE, handle=cron_handlers.remove)
+    yield Bound(method=cron.RUN, handle=cron_handlers.run)
+    yield Bound(method=cron.RUNS, handle=cron_handlers.runs)
+    yield Bound(method=cron.WAKE, handle=cron_handlers.wake)
 
 
 def _own() -> Iterable[Bound[Any, Any]]:
-    yield Bound(method=own.SEARCH, handle=searching.search_on)
-    yield Bound(method=own.TREE, handle=roosts.tree)
-    yield Bound(method=own.CLEANUP, handle=roosts.cleanup)
-    yield Bound(method=own.EXPORT, handle=roosts.export)
-    yield Bound(method=reasons.EXPLAIN, handle=why.explain)
-    yield Bound(method=reasons.TIMELINE, handle=why.timeline)
-    yield Bound(method=reasons.DENIALS, handle=why.denials)
-    yield Bound(method=reasons.LEDGER, handle=why.ledger)
-    yield Bound(method=reasons.EXCHANGES, handle=why.exchanges)
+    yield Bound(method=own.SEARCH, handle=searching_handlers.search_on)
+    yield Bound(method=own.TREE, handle=own_handlers.tree)
+    yield Bound(method=own.CLEANUP, handle=own_handlers.cleanup)
+    yield Bound(method=own.EXPORT, handle=own_handlers.export)
+    yield Bound(method=reasons.EXPLAIN, handle=reasons_handlers.explain)
+    yield Bound(method=reasons.TIMELINE, handle=reasons_handlers.timeline)
+    yield Bound(method=reasons.DENIALS, handle=reasons_handlers.denials)
+    yield Bound(method=reasons.LEDGER, handle=reasons_handlers.ledger)
+    yield Bound(method=reasons.EXCHANGES, handle=reasons_handlers.exchanges)
 
 
 def _operations() -> Iterable[Bound[Any, Any]]:
-    yield Bound(method=operations.DELIVERIES, handle=operating.deliveries)
-    yield Bound(method=operations.RETRY, handle=operating.retry)
-    yield Bound(method=operations.DISMISS, handle=operating.dismiss)
-    yield Bound(method=operations.GATEWAYS, handle=operating.gateways)
-    yield Bound(method=operations.DRAIN, handle=operating.drain)
-    yield Bound(method=operations.AUDIT, handle=operating.audit)
+    yield Bound(method=operations.DELIVERIES, handle=operations_handlers.deliveries)
+    yield Bound(method=operations.RETRY, handle=operations_handlers.retry)
+    yield Bound(method=operations.DISMISS, handle=operations_handlers.dismiss)
+    yield Bound(method=operations.GATEWAYS, handle=operations_handlers.gateways)
+    yield Bound(method=operations.DRAIN, handle=operations_handlers.drain)
+    yield Bound(method=operations.AUDIT, handle=operations_handlers.audit)
     yield Bound(method=operations.FORK, handle=forking.fork_after)
 
 
 def _points() -> Iterable[Bound[Any, Any]]:
-    yield Bound(method=points.LIST, handle=saving.list_points)
-    yield Bound(method=points.SAVE, handle=saving.save)
-    yield Bound(method=points.DIFF, handle=saving.diff)
-    yield Bound(method=points.LOAD, handle=saving.load)
-    yield Bound(method=points.DELETE, handle=saving.delete)
+    yield Bound(method=points.LIST, handle=points_handlers.list_points)
+    yield Bound(method=points.SAVE, handle=points_handlers.save)
+    yield Bound(method=points.DIFF, handle=points_handlers.diff)
+    yield Bound(method=points.LOAD, handle=points_handlers.load)
+    yield Bound(method=points.DELETE, handle=points_handlers.delete)

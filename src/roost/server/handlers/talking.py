@@ -24,7 +24,7 @@ from roost.protocol.pictures import picture
 from roost.server.calls import Call, Unanswered
 from roost.server.endings import NOT_TAKEN, Ending, Fate, ending
 from roost.server.fanout import Fanout
-from roost.server.handlers.recipients import Place, origin_of, recipient_of, refuse_guest
+from roost.server.handlers.recipients import ChatPlace, origin_of, recipient_of, refuse_guest
 from roost.server.sends import Send
 
 LONGEST_WAIT_MS = 24 * 3_600_000
@@ -45,7 +45,7 @@ class Words:
     request: Request = field(default_factory=Request)
     mode: QueueMode | None = None
     deliver: bool = False
-    place: Place | None = None
+    place: ChatPlace | None = None
     commands: Commands = Commands.DONE
     relayed: str | None = None
 
@@ -213,7 +213,7 @@ class Talk:
         call.refuse(Failure(code=ErrorCode.UNAVAILABLE, message=str(final["summary"])), final)
         raise Unanswered
 
-    async def _agent_key(self, call: Call, params: agents.AgentParams, place: Place | None) -> SessionKey:
+    async def _agent_key(self, call: Call, params: agents.AgentParams, place: ChatPlace | None) -> SessionKey:
         key = await self._named_key(call, params)
         if place is not None:
             refuse_mismatch(place.held.key, params.agent_id)

@@ -54,7 +54,7 @@ async def usage(call: Call, params: family.UsageParams) -> dict[str, JsonValue]:
         "totals": totals(_sum(groups)),
         "aggregates": {
             "sessionCount": sum(map(len, active)),
-            **_said(await _spoken(call, active, days), groups),
+            **_message_counts(await _spoken(call, active, days), groups),
             "byModel": _apart(groups, lambda one: {"provider": one.provider, "model": one.model}),
             "byProvider": _apart(groups, lambda one: {"provider": one.provider}),
             "byAgent": _apart(groups, lambda one: {"agentId": one.agent}),
@@ -206,7 +206,7 @@ def _apart(groups: Sequence[Spent], name_of: Callable[[Spent], JsonObject]) -> l
     return [{**name, "count": total.calls, "totals": totals(total)} for name, total in dearest]
 
 
-def _said(days: Sequence[Spoken], groups: Sequence[Spent]) -> JsonObject:
+def _message_counts(days: Sequence[Spoken], groups: Sequence[Spent]) -> JsonObject:
     """How much was said, in all and day by day with what each day cost."""
     known = {one.day: one for one in days}
     rows = [known.get(day, Spoken(day=day)) for day in sorted({*known, *(one.day for one in groups)})]

@@ -166,7 +166,7 @@ class FactTables(State):
     # -- upkeep --------------------------------------------------------------------------------------
 
     async def has_work(self, key: SessionKey) -> bool:
-        return key in self._held()
+        return key in self._at_work()
 
     async def has_undelivered(self, key: SessionKey) -> bool:
         return any(one.key == key and one.state is DeliveryState.FAILED for one in self._deliveries)
@@ -183,7 +183,7 @@ class FactTables(State):
         )
 
     async def sweepable(self, before: int) -> tuple[Candidate, ...]:
-        held = self._held() | {point.key for point in self._points}
+        held = self._at_work() | {point.key for point in self._points}
         bound = {binding.key for binding in self._bindings}
         needed = self._needed()
         return tuple(
@@ -210,7 +210,7 @@ class FactTables(State):
         return sum(_bytes(entry) for entry in self._entries if entry.session_id in own)
 
     async def stale_generations(self, before: int, timers: int) -> tuple[str, ...]:
-        held = self._held()
+        held = self._at_work()
         bases = self._bases()
         stale = []
         for one in self._generations:
@@ -245,7 +245,7 @@ class FactTables(State):
     async def free_pages(self, limit: int) -> int:
         return 0
 
-    def _held(self) -> set[SessionKey]:
+    def _at_work(self) -> set[SessionKey]:
         return owed_or_active(self._runs, self._inbound, self._deliveries, self._completions)
 
     def _needed(self) -> set[SessionKey]:

@@ -49,7 +49,7 @@ class Again(Exception):
 
 
 @dataclass(slots=True)
-class Place:
+class MarkPlace:
     """Where one transaction at a time leaves its mark: the number it is there."""
 
     name: str = field(default_factory=lambda: uuid4().hex)
@@ -62,7 +62,7 @@ class Transactions:
         self._pool = pool
         self._options = options
         self._where = where
-        self._places: list[Place] = []
+        self._places: list[MarkPlace] = []
         self._underway = 0
         self._closed = False
         self._idle = anyio.Event()
@@ -160,14 +160,14 @@ class Transactions:
             return answer
 
     @contextmanager
-    def _place(self) -> Iterator[Place]:
-        place = self._places.pop() if self._places else Place()
+    def _place(self) -> Iterator[MarkPlace]:
+        place = self._places.pop() if self._places else MarkPlace()
         try:
             yield place
         finally:
             self._places.append(place)
 
-    async def _make(self, place: Place, connection: Connection) -> None:
+    async def _make(self, place: MarkPlace, connection: Connection) -> None:
         """There before it is used: a row that is being made cannot be waited for."""
         if place.made:
             return
@@ -195,7 +195,7 @@ class Transactions:
         finally:
             await self._pool.release(connection)
 
-    async def _last_mark(self, place: Place) -> int:
+    async def _last_mark(self, place: MarkPlace) -> int:
         """Which transaction was written last at a place, once all that were begun there have ended."""
         for pause in PAUSES:
             await anyio.sleep(pause)

@@ -99,7 +99,7 @@ class Without:
         async with aclosing(self._source.rows(table, every)) as batches:
             async for rows in batches:
                 for row in rows:
-                    kept = self._kept(table.name, dict(zip(every, row, strict=True)))
+                    kept = self._without_person(table.name, dict(zip(every, row, strict=True)))
                     if kept is not None:
                         held.append(tuple(kept[name] for name in columns))
                 if len(held) >= STEP:
@@ -113,23 +113,23 @@ class Without:
     async def look(self) -> None:
         """Find out what is theirs, before any row is asked for."""
         theirs = self._theirs
-        await self._each("sessions", self._note_session)
+        await self._each_row("sessions", self._note_session)
         for table in ("ledger", "ended_feeds", "inbound"):
-            await self._each(table, self._note_key)
+            await self._each_row(table, self._note_key)
         self._told = self._telling()
-        await self._each("generations", self._note_generation)
-        await self._each("jobs", lambda row: theirs.jobs.add(row["id"]) if self._is_theirs(row) else None)
-        await self._each("runs", self._note_run)
-        await self._each("deliveries", self._note_letter)
-        await self._each("entries", self._note_entry)
-        await self._each("entries", self._note_blanked)
+        await self._each_row("generations", self._note_generation)
+        await self._each_row("jobs", lambda row: theirs.jobs.add(row["id"]) if self._is_theirs(row) else None)
+        await self._each_row("runs", self._note_run)
+        await self._each_row("deliveries", self._note_letter)
+        await self._each_row("entries", self._note_entry)
+        await self._each_row("entries", self._note_blanked)
         blanked: set[Binding] = set()
-        await self._each("generations", lambda row: self._note_shared(row, blanked))
-        await self._each("sessions", lambda row: self._note_touched(row, blanked))
+        await self._each_row("generations", lambda row: self._note_shared(row, blanked))
+        await self._each_row("sessions", lambda row: self._note_touched(row, blanked))
         for table in ("runs", "inbound"):
-            await self._each(table, self._refuse_active)
+            await self._each_row(table, self._refuse_active)
 
-    async def _each(self, table: str, note: Callable[[Fields], None]) -> None:
+    async def _each_row(self, table: str, note: Callable[[Fields], None]) -> None:
         columns = await self._source.columns(_BY_NAME[table])
         async with aclosing(self._source.rows(_BY_NAME[table], columns)) as batches:
             async for rows in batches:
@@ -197,11 +197,11 @@ class Without:
         """What in a text of the gateway's own speaks of them: who they are, their sessions, their chats."""
         words = sorted(map(re.escape, (*self._names, *self._theirs.keys)))
         named = rf"(?<![\w:-])(?:{'|'.join(words)})(?![\w%-])"
-        return re.compile("|".join((named, *(_chat(one) for one in self._person.identities))))
+        return re.compile("|".join((named, *(_address_pattern(one) for one in self._person.identities))))
 
     # -- what is left --------------------------------------------------------------------------------
 
-    def _kept(self, table: str, row: Fields) -> Fields | None:
+    def _without_person(self, table: str, row: Fields) -> Fields | None:
         """A row as it is without them, if there still is one."""
         theirs = self._theirs
         match table:
@@ -213,10 +213,10 @@ class Without:
             case "entries":
                 return None if row["generation"] in theirs.generations else self._entry(row)
             case "lineage":
-                return {**row, **{name: self._key(row[name]) for name in ("descendant", "ancestor")}}
+                return {**row, **{name: self._stand_in_key(row[name]) for name in ("descendant", "ancestor")}}
             case "ledger":
                 who = str(self._person.stand_in) if row["principal"] in self._names else row["principal"]
-                return {**row, "principal": who, "key": self._key(row["key"])}
+                return {**row, "principal": who, "key": self._stand_in_key(row["key"])}
             case _ if table in _PLAIN:
                 return row
             case _:
@@ -243,7 +243,7 @@ class Without:
             one for one in (found.get("run_id"), sent.get("by"), sent.get("run_id")) if one
         )
 
-    def _key(self, key: Binding) -> Binding:
+    def _stand_in_key(self, key: Binding) -> Binding:
         if key not in self._theirs.keys:
             return key
         return str(self._person.stand_in_for(stored_key(str(key))))
@@ -293,7 +293,7 @@ class Without:
         return isinstance(body, Compaction) or (tells and not isinstance(body, UserMessage))
 
 
-def _chat(one: Identity) -> str:
+def _address_pattern(one: Identity) -> str:
     """How an address of theirs is written in a row."""
     channel = '"[^"]*"' if one.channel == ANYWHERE else re.escape(encode(one.channel))
     who = re.escape(encode(one.id))

@@ -253,7 +253,7 @@ def _same_but_marks(was: Session, now: Session) -> bool:
 def _same_but_hot(was: Session, now: Session) -> bool:
     """Whether only what an append moves has changed; the title is searched, so it counts as cold."""
     # As tuples: parts that are the very same need no comparing.
-    return _kept(now) == _kept(was) and (now.route is was.route or _met(now) == _met(was))
+    return _kept(now) == _kept(was) and (now.route is was.route or _route_key(now) == _route_key(was))
 
 
 def _kept(session: Session) -> tuple[Any, ...]:
@@ -269,7 +269,7 @@ def _kept(session: Session) -> tuple[Any, ...]:
     )
 
 
-def _met(session: Session) -> tuple[object, ...] | None:
+def _route_key(session: Session) -> tuple[object, ...] | None:
     """Its route, whose that is and what it is, which one address may be without."""
     route = session.route
     return (route, route.person, route.chat_type) if route else None

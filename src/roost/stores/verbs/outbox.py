@@ -91,7 +91,7 @@ class OutboxVerbs(Verbs):
                 if await _adrift(unit, delivery):
                     known = await unit.known_delivery(delivery.id)
                     if known is not None and await _adrift(unit, known):
-                        reaped.append(await _write_down(unit, known, _lost(known)))
+                        reaped.append(await _write_down(unit, known, _uncertain(known)))
             return tuple(reaped)
 
         return await self._write(verb)
@@ -121,7 +121,7 @@ async def _adrift(unit: Unit, delivery: Delivery) -> bool:
     return delivery.claim is not None and not await unit.holds(delivery.claim)
 
 
-def _lost(delivery: Delivery) -> Delivery:
+def _uncertain(delivery: Delivery) -> Delivery:
     # That a gateway ended is no failure of the channel, and makes nobody wait longer.
     return replace(
         delivery,

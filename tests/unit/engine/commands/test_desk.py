@@ -18,7 +18,6 @@ from roost.core.scopes import DmScope
 from roost.core.visibility import Operation
 from roost.engine.commands.asked import Asked, Means, Speaker
 from roost.engine.commands.desk import Desk, denial
-from roost.engine.ids import FreshIds
 from roost.engine.inbox import TurnedAway
 from roost.ports import Accepted
 from roost.testing.builders import MAIN
@@ -163,8 +162,6 @@ async def test_a_command_neither_resets_a_stale_session_nor_keeps_it_fresh(room:
 async def test_without_an_address_the_answer_is_kept_with_the_message(room: Room) -> None:
     means = Means(
         store=room.store,
-        clock=room.scene.clock,
-        new_id=FreshIds(room.scene.clock),
         rules=room.scene.rules,
         channels=(),
         started_at=room.scene.clock.now(),
