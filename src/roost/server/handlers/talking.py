@@ -232,10 +232,12 @@ class Talk:
 
     async def wait(self, call: Call, params: agents.WaitParams) -> dict[str, JsonValue]:
         """An unknown run is one that has not ended."""
-        house, principal = call.house, call.caller.principal
+        house, principal, key = call.house, call.caller.principal, None
+        if params.session_key is not None:
+            key = await house.meant(Operation.STATUS, call.caller, params.session_key, params.agent_id)
         limit = min(params.timeout_ms, LONGEST_WAIT_MS)
         try:
-            waited = await house.engine.waits.for_key(principal, None, params.run_id, limit)
+            waited = await house.engine.waits.for_key(principal, key, params.run_id, limit)
         except NotFound:
             return {"runId": params.run_id, "status": "timeout"}
         run, end = waited.run, ending(waited)
