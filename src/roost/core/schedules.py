@@ -143,7 +143,9 @@ def read_moment(text: str, now: int) -> int:
     """An ISO time (in UTC unless it says otherwise), UTC milliseconds, or a span from now."""
     moment = _moment(text, now)
     if moment > LAST_MOMENT:
-        raise InvalidInput(f"{text!r} is later than any clock shows", hint="give a moment before the year 9999")
+        raise InvalidInput(
+            f"{text!r} is later than any clock shows", hint="give a moment before the year 9999"
+        )
     return moment
 
 

@@ -4,7 +4,7 @@ from types import MappingProxyType
 import pytest
 
 from roost.core.errors import InvalidInput
-from roost.core.jsonvalue import JsonValue, compact, from_utf8, in_utf8, refuse_unwritable
+from roost.core.jsonvalue import JsonValue, compact, from_utf8, in_utf8, lines_of, refuse_unwritable
 
 
 def test_text_is_one_line_without_spaces_and_keeps_letters_and_order() -> None:
@@ -35,3 +35,10 @@ def test_a_number_that_json_has_not_is_found_however_deep(value: JsonValue) -> N
     refuse_unwritable({"a": ["text", 1.5, 2, None, True, {"b": range(2)}]})
     with pytest.raises(InvalidInput, match="finite"):
         refuse_unwritable(value)
+
+
+def test_a_line_ends_where_it_was_ended_and_not_within_a_value() -> None:
+    values = ("a\u2028b", "c\x85d", "")
+    assert lines_of("".join(f"{compact(one)}\n" for one in values)) == [compact(one) for one in values]
+    assert lines_of(compact("cut")) == ['"cut"']
+    assert lines_of("") == []
