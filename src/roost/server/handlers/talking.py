@@ -301,7 +301,7 @@ def _refuse_empty(text: str, images: tuple[Image, ...]) -> None:
 
 
 def _image(attachment: chat.Attachment) -> Image:
-    mime = attachment.mime_type or ""
+    mime = (attachment.mime_type or "").lower()
     if not mime.startswith("image/"):
         raise InvalidInput(f"attachments of type {mime or 'unknown'} are not supported", hint="send pictures")
     return picture(mime, attachment.content.partition(",")[2] or attachment.content)
