@@ -9,6 +9,7 @@ from roost.core.grants import Role
 from roost.core.jsonvalue import JsonObject
 from roost.protocol.frames import ErrorCode, Failure
 from roost.protocol.params import Count, Name, Names, Params, Positive
+from roost.protocol.pictures import MOST_BYTES
 
 PROTOCOL = 4
 OLDEST_PROBE = 3
@@ -198,5 +199,10 @@ def hello(welcome: Welcome, offer: Offer, snapshot: JsonObject) -> JsonObject:
         },
         "snapshot": snapshot,
         "auth": {"method": welcome.method, "role": welcome.role, "scopes": list(welcome.scopes), **issued},
-        "policy": {"maxPayload": MAX_PAYLOAD, "maxBufferedBytes": MAX_BUFFERED, "tickIntervalMs": TICK_MS},
+        "policy": {
+            "maxPayload": MAX_PAYLOAD,
+            "maxBufferedBytes": MAX_BUFFERED,
+            "tickIntervalMs": TICK_MS,
+            "attachments": {"maxBytes": MOST_BYTES, "maxImageBytes": MOST_BYTES},
+        },
     }

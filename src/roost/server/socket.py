@@ -117,12 +117,15 @@ class Door:
                 pass
 
     async def _admitted(self, visit: "_Visit", connect: Connect) -> Admitted | Refusal:
-        if self._house.phase is not Phase.SERVING:
+        if not self._serves():
             return STARTING
         peer = replace(visit.peer, nonce=visit.connection.nonce)
         admitted = await self._authenticator.admit(connect, peer)
         # Who came in after the goodbye would hear none.
-        return admitted if self._house.phase is Phase.SERVING else STARTING
+        return admitted if self._serves() else STARTING
+
+    def _serves(self) -> bool:
+        return self._house.phase is Phase.SERVING
 
     async def _answer(self, visit: "_Visit", connect: Connect) -> None:
         admitted = await self._admitted(visit, connect)

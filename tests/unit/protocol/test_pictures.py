@@ -4,7 +4,7 @@ import pytest
 
 from roost.core.errors import InvalidInput
 from roost.core.messages import Image
-from roost.protocol.pictures import picture
+from roost.protocol.pictures import MOST_BYTES, picture
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -42,3 +42,10 @@ def test_a_picture_is_of_the_type_that_it_is_and_another_stays_what_it_is_called
 def test_what_is_none_of_the_type_that_models_are_shown_is_refused(called: str, whole: bytes) -> None:
     with pytest.raises(InvalidInput, match=f"called {called} and is none"):
         picture(called, b64encode(whole).decode())
+
+
+def test_a_picture_that_no_model_takes_is_refused() -> None:
+    most = PNG.ljust(MOST_BYTES, b"x")
+    assert picture("image/png", b64encode(most).decode()).mime == "image/png"
+    with pytest.raises(InvalidInput, match="at most 6 MiB"):
+        picture("image/png", b64encode(most + b"x").decode())
