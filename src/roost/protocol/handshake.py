@@ -9,7 +9,6 @@ from roost.core.grants import Role
 from roost.core.jsonvalue import JsonObject
 from roost.protocol.frames import ErrorCode, Failure
 from roost.protocol.params import Count, Name, Names, Params, Positive
-from roost.protocol.pictures import MOST_BYTES
 
 PROTOCOL = 4
 OLDEST_PROBE = 3
@@ -20,6 +19,8 @@ POLICY_VIOLATION, PROTOCOL_ERROR, TRY_AGAIN, NORMAL, SERVICE_RESTART = 1008, 100
 MAX_BEFORE_HELLO = 64 * 1024
 MAX_PAYLOAD = 25 * 1024 * 1024
 MAX_BUFFERED = 50 * 1024 * 1024
+MAX_PICTURE = 6 * 1024 * 1024
+"""Models take none that is larger."""
 TICK_MS = 30_000
 STARTING_RETRY_MS = 500
 
@@ -203,6 +204,6 @@ def hello(welcome: Welcome, offer: Offer, snapshot: JsonObject) -> JsonObject:
             "maxPayload": MAX_PAYLOAD,
             "maxBufferedBytes": MAX_BUFFERED,
             "tickIntervalMs": TICK_MS,
-            "attachments": {"maxBytes": MOST_BYTES, "maxImageBytes": MOST_BYTES},
+            "attachments": {"maxBytes": MAX_PICTURE, "maxImageBytes": MAX_PICTURE},
         },
     }

@@ -6,9 +6,8 @@ from types import MappingProxyType
 
 from roost.core.errors import InvalidInput
 from roost.core.messages import Image
+from roost.protocol.handshake import MAX_PICTURE
 
-MOST_BYTES = 6 * 1024 * 1024
-"""Of one picture. Models take none that is larger."""
 _SIGNS = MappingProxyType(
     {
         "image/png": (b"\x89PNG\r\n\x1a\n", b""),
@@ -29,8 +28,8 @@ def picture(mime: str, text: str) -> Image:
         whole = b""
     if not whole:
         raise InvalidInput("a picture is empty or no base64", hint="send the whole file in base64")
-    if len(whole) > MOST_BYTES:
-        raise InvalidInput(f"a picture has at most {MOST_BYTES >> 20} MiB", hint="send it smaller")
+    if len(whole) > MAX_PICTURE:
+        raise InvalidInput(f"a picture has at most {MAX_PICTURE >> 20} MiB", hint="send it smaller")
     found = _type_of(whole)
     if found is None and mime in _SIGNS:
         raise InvalidInput(f"a picture is called {mime} and is none", hint="send the file as it is")

@@ -4,7 +4,8 @@ import pytest
 
 from roost.core.errors import InvalidInput
 from roost.core.messages import Image
-from roost.protocol.pictures import MOST_BYTES, picture
+from roost.protocol.handshake import MAX_PICTURE
+from roost.protocol.pictures import picture
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -45,7 +46,7 @@ def test_what_is_none_of_the_type_that_models_are_shown_is_refused(called: str, 
 
 
 def test_a_picture_that_no_model_takes_is_refused() -> None:
-    most = PNG.ljust(MOST_BYTES, b"x")
+    most = PNG.ljust(MAX_PICTURE, b"x")
     assert picture("image/png", b64encode(most).decode()).mime == "image/png"
     with pytest.raises(InvalidInput, match="at most 6 MiB"):
         picture("image/png", b64encode(most + b"x").decode())
