@@ -42,7 +42,7 @@ from tests.flows.gateways import benches_on
 from tests.flows.served import Gate, gate_of, gates, send
 from tests.grounds import Ground, GroundOf
 
-PICTURE = {"type": "image", "mimeType": "image/png", "content": "aGVsbG8="}
+PICTURE = {"type": "image", "mimeType": "image/png", "content": "iVBORw0KGgo="}
 CHILD = SessionKey.parse("agent:main:subagent:0195a1c2-7d10-4a51-9c3e-2f4b6d8e0a01")
 GRANDCHILD = SessionKey.parse("agent:helper:subagent:0195a1c2-7d10-4a51-9c3e-2f4b6d8e0a02")
 WORDS = ("apple", "pear", "plum", "counted")

@@ -32,6 +32,24 @@ async def test_a_session_of_an_agent_that_is_gone_is_told_as_such(opened: Opened
         assert (await client.call("sessions.list"))["count"] == 4
 
 
+async def test_of_two_messages_of_one_name_that_of_the_session_is_waited_for(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        for key in ("one", "two"):
+            gate.bench.model.add((Say(f"words of {key}"),))
+            await client.call("chat.send", send("hi", "same", sessionKey=key))
+            await client.event("chat", sessionKey=f"agent:main:{key}", state="final")
+        for named, said in (
+            ({"sessionKey": "one"}, "words of one"),
+            ({"sessionKey": "agent:main:two"}, "words of two"),
+            ({"sessionKey": "one", "agentId": "main"}, "words of one"),
+            ({}, "words of two"),
+        ):
+            waited = await client.call("agent.wait", {"runId": "same", "timeoutMs": 0, **named})
+            assert waited["terminalReply"]["text"] == said
+        elsewhere = {"runId": "same", "timeoutMs": 0, "sessionKey": "three"}
+        assert (await client.call("agent.wait", elsewhere))["status"] == "timeout"
+
+
 async def test_an_id_leads_no_further_than_a_key_where_the_agent_is_gone(opened: Opened) -> None:
     async with opened() as (gate, client):
         made = await client.call("sessions.create", {"key": "agent:helper:two"})

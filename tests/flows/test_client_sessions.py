@@ -1,5 +1,6 @@
 """Sessions as clients of the protocol find, change and end them, and who may."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,8 +44,9 @@ async def test_what_is_set_on_a_session_stays_until_it_is_set_again(opened: Open
         assert "label" not in row
         # How it stands is told, not each way to it: what is set again at once may never be.
         await client.event("sessions.changed", sessionKey=key, pinned=True)
-        again = {"key": key, "pinned": False, "archived": False, "sendPolicy": None}
-        assert "sendPolicy" not in (await client.call("sessions.patch", again))["entry"]
+        again = {"key": key, "pinned": None, "archived": None, "sendPolicy": None}
+        row = (await client.call("sessions.patch", again))["entry"]
+        assert (row["pinned"], row["archived"], row.get("sendPolicy")) == (False, False, None)
         for wrong, problem in (
             ({"thinkingLevel": "loud"}, "invalid thinkingLevel"),
             ({"model": "none"}, "no model"),
@@ -302,6 +304,9 @@ async def test_the_log_is_read_from_its_end_and_on(opened: Opened, tmp_path: Pat
         assert (await client.call("logs.tail", {"cursor": 99}))["reset"] is True
         cut = await client.call("logs.tail", {"maxBytes": 8})
         assert (cut["lines"], cut["truncated"]) == (["three"], True)
+        (tmp_path / "log").write_text('{"message": "a\u2028b\x85c"}\n{"message": "next"}\n', encoding="utf-8")
+        lines = (await client.call("logs.tail", {}))["lines"]
+        assert [json.loads(line)["message"] for line in lines] == ["a\u2028b\x85c", "next"]
 
 
 async def test_nothing_is_done_without_the_scope_for_it(opened: Opened) -> None:

@@ -324,7 +324,7 @@ async def test_history_is_the_conversation_as_it_is_now_and_older_pages_go_on(op
 async def test_a_picture_goes_on_with_what_a_command_leaves_of_a_message(
     opened: Opened, words: str, asked: str
 ) -> None:
-    picture = {"type": "image", "mimeType": "image/png", "content": "AAAA"}
+    picture = {"type": "image", "mimeType": "image/png", "content": "iVBORw0KGgo="}
     async with opened() as (gate, client):
         gate.bench.model.add((Say("seen"),))
         await client.call("chat.send", send(words, "run-1", attachments=[picture]))
@@ -334,7 +334,7 @@ async def test_a_picture_goes_on_with_what_a_command_leaves_of_a_message(
         assert isinstance(heard, UserMessage)
         assert text_of(heard) == asked
         assert [block for block in heard.content if isinstance(block, Image)] == [
-            Image(mime="image/png", data="AAAA")
+            Image(mime="image/png", data="iVBORw0KGgo=")
         ]
 
 
@@ -346,17 +346,18 @@ async def test_what_a_message_must_be(opened: Opened) -> None:
             (send("hi", "r", sessionKey="cli"), "name of a client"),
             (send("hi", "r", attachments=[{"content": "x", "mimeType": "text/plain"}]), "not supported"),
             (send("hi", "r", attachments=[{"content": "!", "mimeType": "image/png"}]), "no base64"),
+            (send("hi", "r", attachments=[{"content": "aGk=", "mimeType": "IMAGE/PNG"}]), "and is none"),
             (send("hi", "r", thinking="hard"), "invalid thinking: hard"),
             ({"key": "main", "message": ""}, "invalid chat.send params"),
         ):
             with pytest.raises(Refused, match=problem):
                 await client.call("chat.send", params)
         gate.bench.model.add((Say("seen"),))
-        picture = {"type": "image", "mimeType": "image/png", "content": "data:image/png;base64,AAAA"}
+        picture = {"type": "image", "mimeType": "image/png", "content": "data:image/png;base64,iVBORw0KGgo="}
         await client.call("chat.send", send("", "run-1", attachments=[picture], timeoutMs=60_000))
         await client.event("chat", state="final")
         rows = (await client.call("sessions.get", {"key": "main"}))["messages"]
-        assert rows[0]["content"][1] == {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+        assert rows[0]["content"][1] == {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}
         assert (await client.call("sessions.get", {"key": "nowhere"}))["messages"] == []
 
 

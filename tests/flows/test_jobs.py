@@ -34,6 +34,24 @@ async def settled(gate: Gate) -> None:
     await gate.engine.settled()
 
 
+async def test_a_job_that_no_clock_shows_is_refused_and_leaves_the_list_as_it_was(opened: Opened) -> None:
+    async with opened() as (_, client):
+        job = await client.call("cron.add", DAILY)
+        beyond: tuple[dict[str, Any], ...] = (
+            {"kind": "at", "at": "999999999d"},
+            {"kind": "at", "at": "999999999999999"},
+            {"kind": "at", "at": "9999-12-31T23:59:59-14:00"},
+            {"kind": "at", "at": "0001-01-01T00:00:00+14:00"},
+            {"kind": "every", "everyMs": 60_000, "anchorMs": 2**62},
+        )
+        for schedule in beyond:
+            with pytest.raises(Refused, match="INVALID_REQUEST"):
+                await client.call("cron.add", {**EVENT, "schedule": schedule})
+            with pytest.raises(Refused, match="INVALID_REQUEST"):
+                await client.call("cron.update", {"id": job["id"], "patch": {"schedule": schedule}})
+        assert (await client.call("cron.list"))["jobs"] == [job]
+
+
 async def test_a_job_is_set_shown_changed_and_removed(opened: Opened) -> None:
     async with opened() as (_, client):
         job = await client.call("cron.add", DAILY)

@@ -45,7 +45,7 @@ async def recording(tmp_path: Path) -> Path:
         bench.tools = (Weather("rain"),)
         bench.model.add(
             (Think("well"), Say("Hello, Ada.")),
-            (Say("I look."), ask("c1", "Rome"), ask("c2", "Oslo")),
+            (Say("I\u2028look."), ask("c1", "Rome"), ask("c2", "Oslo")),
             (Until(gate), ask("c3", "Bern")),
             (Say(f"Rain everywhere; your key is {SECRET}."),),
         )

@@ -1,14 +1,16 @@
-"""Lists of sessions, a page after another."""
+"""Lists of sessions, a page after another, and of messages, as many as fit."""
 
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
 
 from roost.core.keys import SessionKey
 from roost.testing import builders
+from roost.testing.scripts import Say
 from roost.testing.wires import Refused
 from tests.contract.scenes import opened as known
-from tests.flows.served import Opened, gates
+from tests.flows.served import Opened, gates, send
 
 
 async def test_pages_by_cursor_go_on_where_one_ended_whatever_moved(opened: Opened) -> None:
@@ -35,3 +37,17 @@ async def test_a_cursor_that_no_page_gave_is_refused(tmp_path: Path, cursor: str
         with pytest.raises(Refused, match=r"cursor|session key") as refused:
             await client.call("sessions.list", {"cursor": cursor})
         assert refused.value.error["code"] == "INVALID_REQUEST"
+
+
+async def test_of_messages_that_do_not_fit_into_an_answer_the_newest_are_given(opened: Opened) -> None:
+    large = b64encode(b"\x89PNG\r\n\x1a\n".ljust(2 << 20, b"x")).decode()
+    picture = {"mimeType": "image/png", "content": large}
+    async with opened() as (gate, client):
+        assert client.hello["policy"]["attachments"]["maxImageBytes"] == 6 << 20
+        for name in ("one", "two", "three"):
+            gate.bench.model.add((Say(name),))
+            await client.call("chat.send", send(f"say {name}", name, attachments=[picture]))
+            await client.event("chat", runId=name, state="final")
+        rows = (await client.call("sessions.get", {"key": "main"}))["messages"]
+    assert [row["role"] for row in rows] == ["assistant", "user", "assistant", "user", "assistant"]
+    assert rows[1]["content"][0]["text"] == "say two"

@@ -17,6 +17,7 @@ from roost.core.errors import InvalidInput
 from roost.core.facts import classify
 from roost.core.inbound import Inbound, Source
 from roost.core.jsonl import Importer, Malformed, header_from_json, read_entry, read_line
+from roost.core.jsonvalue import lines_of
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
 from roost.core.lifecycle import ResetMode, ResetPolicy, ResetSetting
@@ -84,7 +85,7 @@ async def play(recording: Recording, tools: Sequence[Tool] = ()) -> Replayed:
 def _bodies(file: Path) -> list[Body]:
     bodies: list[Body] = []
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = lines_of(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{file} cannot be read: {error}", hint="name a transcript file") from None
     for number, text in enumerate(lines):

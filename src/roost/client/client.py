@@ -139,10 +139,14 @@ class Client:
         with self._feed.listening(wanted=turn.is_told_by) as heard:
             said: JsonObject = {"sessionKey": session, "message": message, "idempotencyKey": name}
             sent = await self._call(method.name, {**said, **(more or {})}, begun=True)
-            if isinstance(sent, dict) and sent.get("status") in _BEGUN:
+            begun = isinstance(sent, dict) and sent.get("status") in _BEGUN
+            turn.session = _key_in(sent)
+            if begun:
                 async for item in heard:
                     if isinstance(item, Gap):
                         break
+                    if not turn.is_told_by(item):
+                        continue
                     piece = turn.hear(item)
                     if isinstance(piece, Answer) and piece.text is None:
                         # Nothing was said to it, or it joined another turn, which has not ended yet.
@@ -151,7 +155,8 @@ class Client:
                         yield piece
                     if isinstance(piece, Answer):
                         return
-        yield await self._outcome(name)
+        agent = {"agentId": more["agentId"]} if more and "agentId" in more and not turn.session else {}
+        yield await self._outcome({"runId": name, "sessionKey": turn.session or session, **agent})
 
     async def ask(self, message: str, session: str = "main") -> str:
         """Say something; the words of the answer."""
@@ -160,11 +165,17 @@ class Client:
                 return piece.text or ""
         raise AssertionError("a turn ends with an answer")
 
-    async def _outcome(self, name: str) -> Answer:
+    async def _outcome(self, named: JsonObject) -> Answer:
         """How a run ended, of which not everything was heard."""
         while True:
-            answer = await self.call(WAIT, {"runId": name, "timeoutMs": WAIT_MS})
+            answer = await self.call(WAIT, {**named, "timeoutMs": WAIT_MS})
             ended = waited(answer)
             if ended is not None:
                 return ended
             await self._sleep(LOOK_S)
+
+
+def _key_in(sent: JsonValue) -> str | None:
+    """The full key of the session that a message went to."""
+    key = sent.get("sessionKey") if isinstance(sent, dict) else None
+    return key if isinstance(key, str) else None

@@ -31,17 +31,26 @@ class ConnectionLost(RoostError):
 
 
 class Refused(RoostError):
-    """The gateway did not do what it was asked. `wire_code` and `details` are what it said of it."""
+    """The gateway did not do what it was asked. `wire_code` and `details` are what it said of it, and `for_now` that it
+    may do it later."""
 
     code = "refused"
 
     def __init__(
-        self, message: str, *, wire_code: str, details: JsonObject, payload: JsonValue = None, hint: str = ""
+        self,
+        message: str,
+        *,
+        wire_code: str,
+        details: JsonObject,
+        payload: JsonValue = None,
+        hint: str = "",
+        for_now: bool = False,
     ) -> None:
         super().__init__(message, hint=hint)
         self.wire_code = wire_code
         self.details = details
         self.payload = payload
+        self.for_now = for_now
 
     @property
     def reason(self) -> str | None:

@@ -61,4 +61,5 @@ def _refusal(error: JsonObject, payload: JsonValue) -> Refused:
         details=details,
         payload=payload,
         hint=hint,
+        for_now=error.get("retryable") is True,
     )

@@ -89,8 +89,9 @@ class Line:
             except (Refused, Untrusted) as error:
                 if not self._was_open:
                     raise
-                self._finish(error)
-                return
+                if not (isinstance(error, Refused) and error.for_now):
+                    self._finish(error)
+                    return
             failures += 1
             left = self._patience()
             if left <= 0:
@@ -130,7 +131,7 @@ class Line:
                 if attempts == MOST_ATTEMPTS or not repeatable(method, params):
                     raise
             else:
-                self._subscriptions.note(method, params)
+                self._subscriptions.note(method, params, answer)
                 return answer
 
     def close(self) -> None:
@@ -150,6 +151,7 @@ class Line:
             group.start_soon(listen)
             try:
                 if self._was_open and not await self._resume(link):
+                    group.cancel_scope.cancel()
                     return
                 self._link = link
                 self._wake()
@@ -165,15 +167,16 @@ class Line:
                 self._link = None
 
     async def _resume(self, link: Link) -> bool:
-        """Whether the connection lived long enough to ask for everything again."""
+        """Whether everything could be asked for again on this connection. What may no longer be heard is not; what cannot be
+        told now is asked for on the next."""
         for method, params in self._subscriptions.requests():
             try:
                 await link.call(method, params)
             except ConnectionLost:
                 return False
-            except Refused:
-                # What may no longer be heard is not.
-                continue
+            except Refused as error:
+                if error.for_now:
+                    return False
         self._feed.tell(Gap())
         return True
 

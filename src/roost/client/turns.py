@@ -63,14 +63,18 @@ Piece: TypeAlias = Delta | Thought | ToolStep | Answer
 
 
 class Turn:
-    """The run of one message, by the name its client gave it."""
+    """The run of one message, by the name its client gave it. Others may go by the same in other sessions: `session` is the
+    key of its own, once that is known."""
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.session: str | None = None
         self.text = ""
 
     def is_told_by(self, event: Event) -> bool:
-        return event.payload.get("runId") == self.name
+        if event.payload.get("runId") != self.name:
+            return False
+        return self.session is None or event.payload.get("sessionKey", self.session) == self.session
 
     def hear(self, event: Event) -> Piece | None:
         """What an event of this run says; raises `TurnFailed` for an end without an answer."""

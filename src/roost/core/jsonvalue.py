@@ -28,6 +28,11 @@ def compact(value: JsonValue) -> str:
     return _ENCODER.encode(value)
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a text with one value a line. Within a value stand characters that end a line elsewhere."""
+    return text.removesuffix("\n").split("\n") if text else []
+
+
 def in_utf8(value: JsonValue) -> bytes:
     """`compact` as the wire has it. Half a character, which is no Unicode, stays what it is."""
     return compact(value).encode("utf-8", "surrogatepass")

@@ -21,6 +21,8 @@ from roost.core.localtime import changed, instant, local, millis, wall
 SHORTEST_MS = 1_000
 LONGEST_MS = 400 * 86_400_000
 LONGEST_EXPRESSION = 200
+LAST_MOMENT = millis(datetime(9999, 1, 1, tzinfo=UTC))
+"""No clock shows what is much later."""
 HINT = "give five fields (minute hour day month weekday), six with seconds first, or a word such as @daily"
 
 _SPAN = re.compile(r"(\d{1,9})\s*(ms|s|m|h|d)", re.ASCII)
@@ -139,6 +141,15 @@ def read_span(text: str) -> int:
 
 def read_moment(text: str, now: int) -> int:
     """An ISO time (in UTC unless it says otherwise), UTC milliseconds, or a span from now."""
+    moment = _moment(text, now)
+    if moment > LAST_MOMENT:
+        raise InvalidInput(
+            f"{text!r} is later than any clock shows", hint="give a moment before the year 9999"
+        )
+    return moment
+
+
+def _moment(text: str, now: int) -> int:
     word = text.strip()
     if _SPAN.fullmatch(word.lower()):
         return now + read_span(word)
@@ -146,10 +157,9 @@ def read_moment(text: str, now: int) -> int:
         return int(word)
     try:
         moment = datetime.fromisoformat(word)
-    except ValueError:
+        return millis(moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
         raise InvalidInput(f"{text!r} is no moment", hint="write 2026-03-01T09:00+01:00, or 20m") from None
-    known = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return millis(known)
 
 
 def read_schedule(

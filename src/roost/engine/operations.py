@@ -204,7 +204,8 @@ class Operations:
         return Queued(run_id=run_id, words=wishes[0].words)
 
     async def delete(self, caller: PersonCaller, key: SessionKey, seen: Seen = ANYTHING) -> Session | None:
-        """Remove a session, after what runs in it was stopped; the one that was there."""
+        """Remove a session, after what runs in it was stopped; the one that was there, unless somebody else removed it. One
+        that was opened in its place meanwhile stays."""
         session = await reach(self._store, Operation.DELETE, caller, key, self._clock.now())
         self._refuse_main(key, "delete")
         if session is None:
@@ -215,14 +216,15 @@ class Operations:
 
         def halt(tree: Tree) -> Effects:
             seen.refuse(tree.session)
+            if not _is(tree.session, session):
+                return ()
             done = stopping.stop(tree, request)
             ends[:] = done.runs
             return done.effects
 
         await self._store.change_tree(key, halt)
         self._end(ends, request.reason)
-        await self._remove(key, seen)
-        return session
+        return session if await self._remove(session, seen) else None
 
     async def stop(self, caller: PersonCaller, key: SessionKey, run_id: str | None = None) -> tuple[str, ...]:
         """Stop one turn of a session, or all there is in it and below; the runs that were under way or waited."""
@@ -268,20 +270,24 @@ class Operations:
             shown = SessionQuery(scope=scope(Operation.LIST, caller), keys=frozenset(forks), archived=None)
             raise continued(key, by=[row.key for row in (await self._store.list_sessions(shown)).rows])
 
-    async def _remove(self, key: SessionKey, seen: Seen) -> None:
-        """As soon as its runs have ended and its senders were told; in the end a refusal says what is left of it."""
+    async def _remove(self, session: Session, seen: Seen) -> bool:
+        """As soon as its runs have ended and its senders were told; in the end a refusal says what is left of it. Whether
+        it was there to be removed."""
+        key, there = session.key, True
 
         def removing(effect: DeleteSession) -> Decide:
             def decide(snapshot: Snapshot) -> Effects:
+                nonlocal there
                 # What was stopped for it has touched it.
                 seen.refuse_other(snapshot)
-                return () if snapshot.session is None else (effect,)
+                there = _is(snapshot, session)
+                return (effect,) if there else ()
 
             return decide
 
         async def gone() -> bool | None:
-            session = await self._store.change_session(key, removing(DiscardSession(key=key)))
-            return True if session is None else None
+            left = await self._store.change_session(key, removing(DiscardSession(key=key)))
+            return True if left is None or not there else None
 
         async def wait() -> bool:
             return await self._store.wait_for(Topic(TopicKind.SESSION, str(key)), gone)
@@ -291,6 +297,7 @@ class Operations:
             await watched(self._clock, lambda: deadline - self._clock.now(), wait)
         except OutOfTime:
             await self._store.change_session(key, removing(DeleteSession(key=key)))
+        return there
 
     def _end(self, run_ids: list[str], reason: str) -> None:
         for run_id in run_ids:
@@ -345,6 +352,12 @@ def _changes(session: Session, change: Change, now: int) -> Effects:
     if change.pinned is not None:
         effects.append(Pin(key=key, at=now if change.pinned else None))
     return tuple(effects)
+
+
+def _is(snapshot: Snapshot, session: Session) -> bool:
+    """Whether it is still there, started afresh or not."""
+    found = snapshot.session
+    return found is not None and found.times.created == session.times.created
 
 
 def _remaining(key: SessionKey, session: Session | None) -> Session:

@@ -19,6 +19,8 @@ POLICY_VIOLATION, PROTOCOL_ERROR, TRY_AGAIN, NORMAL, SERVICE_RESTART = 1008, 100
 MAX_BEFORE_HELLO = 64 * 1024
 MAX_PAYLOAD = 25 * 1024 * 1024
 MAX_BUFFERED = 50 * 1024 * 1024
+MAX_PICTURE = 6 * 1024 * 1024
+"""Models take none that is larger."""
 TICK_MS = 30_000
 STARTING_RETRY_MS = 500
 
@@ -198,5 +200,10 @@ def hello(welcome: Welcome, offer: Offer, snapshot: JsonObject) -> JsonObject:
         },
         "snapshot": snapshot,
         "auth": {"method": welcome.method, "role": welcome.role, "scopes": list(welcome.scopes), **issued},
-        "policy": {"maxPayload": MAX_PAYLOAD, "maxBufferedBytes": MAX_BUFFERED, "tickIntervalMs": TICK_MS},
+        "policy": {
+            "maxPayload": MAX_PAYLOAD,
+            "maxBufferedBytes": MAX_BUFFERED,
+            "tickIntervalMs": TICK_MS,
+            "attachments": {"maxBytes": MAX_PICTURE, "maxImageBytes": MAX_PICTURE},
+        },
     }

@@ -14,7 +14,7 @@ from roost.protocol.connection import Phase as ConnectionPhase
 from roost.protocol.frames import ErrorCode, Failure, Request
 from roost.protocol.handshake import STARTING, TRY_AGAIN, Connect, Refusal, Welcome, hello
 from roost.protocol.traces import trace_of
-from roost.server.auth import Authenticator, Peer
+from roost.server.auth import Admitted, Authenticator, Peer
 from roost.server.calls import Call, Table, serve
 from roost.server.clients import Connected, Outgoing
 from roost.server.fanout import Fanout
@@ -116,12 +116,19 @@ class Door:
             case Nothing() | Serve():
                 pass
 
-    async def _answer(self, visit: "_Visit", connect: Connect) -> None:
-        if self._house.phase is not Phase.SERVING:
-            visit.end(visit.connection.turn_away(STARTING))
-            return
+    async def _admitted(self, visit: "_Visit", connect: Connect) -> Admitted | Refusal:
+        if not self._serves():
+            return STARTING
         peer = replace(visit.peer, nonce=visit.connection.nonce)
         admitted = await self._authenticator.admit(connect, peer)
+        # Who came in after the goodbye would hear none.
+        return admitted if self._serves() else STARTING
+
+    def _serves(self) -> bool:
+        return self._house.phase is Phase.SERVING
+
+    async def _answer(self, visit: "_Visit", connect: Connect) -> None:
+        admitted = await self._admitted(visit, connect)
         if isinstance(admitted, Refusal):
             visit.end(visit.connection.turn_away(admitted))
             return

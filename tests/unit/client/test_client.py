@@ -1,9 +1,13 @@
 """`roost.Client`."""
 
+from typing import Any
+
 import anyio
 import pytest
 
-from roost.client import Answer, Client, Delta, Refused
+from roost.client import Answer, Client, Delta, Piece, Refused
+from roost.client.client import WAIT_MS
+from roost.core.jsonvalue import JsonObject
 from roost.protocol.families.sessions import LIST
 from tests.unit.client.gateways import FakeGateway, Refusal
 
@@ -86,3 +90,43 @@ async def test_what_was_said_before_is_answered_from_what_is_known() -> None:
     }
     async with Client(gateway.dial) as client:
         assert [piece async for piece in client.chat("hello", name="mine")] == [Answer(text="mine")]
+
+
+async def test_messages_of_one_name_to_two_sessions_are_answered_each_with_its_own() -> None:
+    def send(params: dict[str, Any]) -> object:
+        return {"status": "started", "sessionKey": f"agent:main:{params['sessionKey']}"}
+
+    gateway, heard = FakeGateway(chat_send=send), dict[str, list[Piece]]()
+
+    async def speak() -> None:
+        while gateway.count("chat.send") < 2:
+            await anyio.lowlevel.checkpoint()
+        for key in ("two", "one"):
+            told = {"runId": "same", "sessionKey": f"agent:main:{key}", "state": "final"}
+            await gateway.tell("chat", {**told, "message": {"content": f"words of {key}"}})
+
+    async def ask(client: Client, session: str) -> None:
+        heard[session] = [piece async for piece in client.chat("hello", session, name="same")]
+
+    with anyio.fail_after(60):
+        async with Client(gateway.dial) as client, anyio.create_task_group() as group:
+            group.start_soon(speak)
+            group.start_soon(ask, client, "one")
+            group.start_soon(ask, client, "two")
+    assert heard == {key: [Answer(text=f"words of {key}")] for key in ("one", "two")}
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ({"sessionKey": "agent:helper:main"}, {"sessionKey": "agent:helper:main"}),
+        ({}, {"sessionKey": "main", "agentId": "helper"}),
+    ],
+)
+async def test_what_was_said_before_is_asked_for_in_its_session(said: JsonObject, asked: JsonObject) -> None:
+    gateway = FakeGateway(agent=lambda params: {"status": "ok", **said})
+    gateway.replies["agent.wait"] = lambda params: {"status": "ok"}
+    async with Client(gateway.dial) as client:
+        pieces = [piece async for piece in client.run("hello", name="mine", more={"agentId": "helper"})]
+    assert pieces == [Answer(text=None)]
+    assert gateway.asked[-1] == ("agent.wait", {"runId": "mine", "timeoutMs": WAIT_MS, **asked})

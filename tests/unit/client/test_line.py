@@ -6,7 +6,7 @@ import pytest
 from roost.client import Absence, Client
 from roost.client.errors import ConnectionLost, Refused, Starting, Unreachable
 from roost.client.events import Event, Gap
-from tests.unit.client.gateways import FakeGateway, Refusal
+from tests.unit.client.gateways import HELLO, FakeGateway, Refusal
 
 
 def client(gateway: FakeGateway) -> Client:
@@ -142,6 +142,42 @@ async def test_a_subscription_that_is_refused_the_second_time_is_let_go() -> Non
             with one.events() as heard:
                 gateway.hang_up()
                 assert await anext(aiter(heard)) == Gap()
+
+
+async def test_a_subscription_that_cannot_be_had_now_is_asked_for_until_it_can() -> None:
+    gateway = FakeGateway()
+
+    def fail_the_second_time(params: object) -> object:
+        if gateway.count("sessions.subscribe") == 2:
+            raise Refusal(code="UNAVAILABLE", message="the store is away", retryable=True)
+        return {}
+
+    gateway.replies["sessions.subscribe"] = fail_the_second_time
+    with anyio.fail_after(60):
+        async with client(gateway) as one:
+            await one.call("sessions.subscribe")
+            with one.events() as heard:
+                gateway.hang_up()
+                assert await anext(aiter(heard)) == Gap()
+    assert (gateway.count("sessions.subscribe"), gateway.dialled) == (3, 3)
+
+
+async def test_a_client_that_is_to_come_again_later_does() -> None:
+    gateway = FakeGateway(health=lambda params: {"ok": True})
+
+    def slow_down(params: object) -> object:
+        if gateway.count("connect") == 2:
+            raise Refusal(code="INVALID_REQUEST", message="too many attempts", retryable=True)
+        return HELLO
+
+    gateway.replies["connect"] = slow_down
+    with anyio.fail_after(60):
+        async with client(gateway) as one:
+            with one.events() as heard:
+                gateway.hang_up()
+                assert await anext(aiter(heard)) == Gap()
+            assert await one.call("health") == {"ok": True}
+    assert gateway.dialled == 3
 
 
 async def test_a_connection_that_dies_while_it_subscribes_again_is_made_once_more() -> None:

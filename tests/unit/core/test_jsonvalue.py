@@ -14,6 +14,7 @@ from roost.core.jsonvalue import (
     compact,
     from_utf8,
     in_utf8,
+    lines_of,
     refuse_unwritable,
 )
 
@@ -53,3 +54,10 @@ def test_a_part_of_another_type_reads_as_nothing() -> None:
     assert [as_count(value) for value in (3, 2**63, -1, True, 1.0, "3")] == [3, 0, 0, 0, 0, 0]
     assert (as_object({"a": 1}), as_object([1])) == ({"a": 1}, {})
     assert (as_objects([{"a": 1}, 2]), as_objects({"a": 1})) == ([{"a": 1}], [])
+
+
+def test_a_line_ends_where_it_was_ended_and_not_within_a_value() -> None:
+    values = ("a\u2028b", "c\x85d", "")
+    assert lines_of("".join(f"{compact(one)}\n" for one in values)) == [compact(one) for one in values]
+    assert lines_of(compact("cut")) == ['"cut"']
+    assert lines_of("") == []

@@ -194,9 +194,16 @@ def test_a_moment_is_read_in_every_usual_form(text: str, moment: int) -> None:
     assert read_moment(text, NOON) == moment
 
 
-def test_what_is_no_moment_is_refused() -> None:
+@pytest.mark.parametrize("text", ["tomorrow", "0001-01-01T00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_what_is_no_moment_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="no moment"):
-        read_moment("tomorrow", NOON)
+        read_moment(text, NOON)
+
+
+@pytest.mark.parametrize("text", ["9999-01-01T00:00:01", "253370764800001", "9999999999999999", "999999999d"])
+def test_a_moment_that_no_clock_shows_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="later than any clock shows"):
+        read_moment(text, NOON)
 
 
 def test_a_moment_is_written_as_it_is_read() -> None:

@@ -1,5 +1,6 @@
 """What an operator does to a session: through the guard, and never to another one than was seen."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from roost.core.routing import RoutingRules
 from roost.core.runs import RunState
 from roost.core.scopes import DmScope
 from roost.core.sessions import Labels, OpenedBy, Overrides, Session
+from roost.core.trees import DecideTree
 from roost.core.visibility import PersonCaller
 from roost.engine.census import Census
 from roost.engine.ids import FreshIds
@@ -120,6 +122,37 @@ async def test_what_is_not_there_is_neither_stopped_nor_removed(operations: Oper
     assert await operations.delete(ME, SIDE) is None
     with pytest.raises(NotFound):
         await operations.note(ME, SIDE, "hi")
+
+
+class Crowded(MemoryStore):
+    """Somebody acts between the steps of a removal, once."""
+
+    meanwhile: Callable[[], Awaitable[None]] | None = None
+
+    async def change_tree(self, key: SessionKey, decide: DecideTree) -> None:
+        await super().change_tree(key, decide)
+        act, self.meanwhile = self.meanwhile, None
+        if act is not None:
+            await act()
+
+
+@pytest.mark.parametrize("reopened", [False, True])
+async def test_of_two_who_remove_a_session_one_did_and_what_was_opened_then_stays(*, reopened: bool) -> None:
+    clock = FakeClock()
+    store = Crowded(clock)
+    operations = working(store, clock, Rules(cast=never))  # type: ignore[arg-type]
+    before, removed = await operations.open(ME, SIDE, Labels(), Overrides()), list[Session | None]()
+
+    async def act() -> None:
+        removed.append(await operations.delete(ME, SIDE))
+        clock.advance(1)
+        if reopened:
+            await operations.open(ME, SIDE, Labels(label="new"), Overrides())
+
+    store.meanwhile = act
+    removed.append(await operations.delete(ME, SIDE))
+    assert [one and one.session_id for one in removed] == [before.session_id, None]
+    assert (await store.session(SIDE) is not None) is reopened
 
 
 class Emptied(MemoryStore):

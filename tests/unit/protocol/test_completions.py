@@ -7,7 +7,7 @@ from roost.core.jsonvalue import JsonValue
 from roost.core.messages import Image, Usage
 from roost.protocol.completions import ONLY_DATA, SAID, Shape, agent_of, model_rows, read_wanted
 
-PICTURE = "data:image/png;base64,QUJD"
+PICTURE = "data:image/png;base64,iVBORw0KGgo="
 
 
 def talk(*messages: tuple[str, JsonValue], **more: JsonValue) -> JsonValue:
@@ -52,7 +52,7 @@ def test_pictures_are_taken_from_the_message_itself() -> None:
         {"type": "text", "text": "is it?"},
     ]
     wanted = read_wanted(talk(("user", parts)))
-    assert (wanted.text, wanted.images) == ("what\nis it?", (Image(mime="image/png", data="QUJD"),))
+    assert (wanted.text, wanted.images) == ("what\nis it?", (Image(mime="image/png", data="iVBORw0KGgo="),))
 
 
 @pytest.mark.parametrize(

@@ -71,5 +71,6 @@ def test_who_comes_in_is_told_what_there_is_and_what_it_may() -> None:
         "maxPayload": 26_214_400,
         "maxBufferedBytes": 52_428_800,
         "tickIntervalMs": 30_000,
+        "attachments": {"maxBytes": 6_291_456, "maxImageBytes": 6_291_456},
     }
     assert (told["type"], told["protocol"], told["snapshot"]) == ("hello-ok", 4, {"a": 1})

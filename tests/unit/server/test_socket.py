@@ -10,6 +10,7 @@ from roost.server.auth import Admitted, Peer
 from roost.server.clients import Outgoing
 from roost.server.house import Phase
 from roost.server.socket import AT_ONCE, HANDSHAKE_MS
+from roost.server.ticking import say_goodbye
 from roost.server.waiting import WaitingRoom
 from roost.testing.clock import FakeClock
 from roost.testing.scripts import Hang
@@ -41,6 +42,27 @@ async def test_before_the_gateway_serves_clients_are_told_to_come_again(tmp_path
                     await early.connect()
                 await early.wire.ended.wait()
                 assert early.wire.closed == (1013, "gateway starting; retry shortly")
+
+
+async def test_who_is_looked_at_when_the_gateway_leaves_is_told_to_come_again(tmp_path: Path) -> None:
+    with anyio.fail_after(60):
+        async with gates("memory", tmp_path) as gate:
+            inner, looked_at = gate.door._authenticator, anyio.Event()
+
+            class Slow:
+                async def admit(self, connect: Connect, peer: Peer) -> Admitted | Refusal:
+                    await looked_at.wait()
+                    return await inner.admit(connect, peer)
+
+            gate.door._authenticator = Slow()
+            async with visiting(gate.door) as late:
+                late.wire.ask("connect", {**CONNECT, "auth": {"token": "secret-token"}})
+                await until_all_wait()
+                say_goodbye(gate.house)
+                looked_at.set()
+                await late.wire.ended.wait()
+                assert late.wire.closed == (1013, "gateway starting; retry shortly")
+                assert len(gate.house.clients) == 0
 
 
 class Stuck(LocalWire):

@@ -45,7 +45,11 @@ class AgentParams(Recipient):
 
 
 class WaitParams(Params):
+    """The same `runId` may name messages to several sessions: `sessionKey` says which is meant, otherwise it is the newest."""
+
     run_id: Name
+    session_key: Name | None = None
+    agent_id: AgentId | None = None
     timeout_ms: Count = 30_000
 
 

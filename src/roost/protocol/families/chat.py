@@ -16,7 +16,7 @@ Key = Annotated[str, Field(min_length=1, max_length=LONGEST_KEY)]
 
 
 class Attachment(Params):
-    """A picture, in base64."""
+    """A picture, in base64: a PNG, JPEG, GIF or WebP, known by its content, or another, of which models are told only that there is one."""
 
     type: str | None = None
     mime_type: str | None = None

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from roost.core.jobs import Missed, Overlap, Wake
 from roost.core.jsonvalue import JsonObject
+from roost.core.schedules import LAST_MOMENT
 from roost.protocol.method import Method
 from roost.protocol.params import AgentId, Count, Name, NoParams, Params, Positive
 from roost.protocol.scopes import Scope
@@ -21,7 +22,7 @@ class AtParams(Params):
 class EveryParams(Params):
     kind: Literal["every"]
     every_ms: Positive
-    anchor_ms: Count | None = None
+    anchor_ms: Annotated[int, Field(ge=0, le=LAST_MOMENT)] | None = None
 
 
 class CronParams(Params):

@@ -10,6 +10,7 @@ from roost.protocol.params import AgentId, Count, Name, Names, Params, Positive
 from roost.protocol.scopes import Scope
 
 DEFAULT_ROWS, MOST_ROWS = 100, 1_000
+MOST_BYTES = 6 * 1024 * 1024
 MOST_PREVIEWED = 64
 
 
@@ -164,7 +165,7 @@ PREVIEW = Method(
 )
 GET = Method(
     name="sessions.get",
-    about="The newest messages of a session's conversation.",
+    about="The newest messages of a session's conversation, as many as fit into 6 MiB.",
     params=GetParams,
     result=Got,
     needs=Scope.READ,

@@ -182,8 +182,8 @@ def _change(call: Call, params: changes.PatchParams) -> Change:
         label=label,
         labels=labels if "label" in given else None,
         overrides=overrides if values else None,
-        archived=params.archived,
-        pinned=params.pinned,
+        archived=bool(params.archived) if "archived" in given else None,
+        pinned=bool(params.pinned) if "pinned" in given else None,
     )
 
 

@@ -16,10 +16,11 @@ from roost.core.queries import Cursor, HistoryQuery, SessionQuery
 from roost.core.redaction import redact
 from roost.core.sessions import Session, SessionKind
 from roost.core.visibility import Operation, scope
-from roost.protocol.convert.messages import message_row
+from roost.protocol.convert.messages import past
 from roost.protocol.families import sessions
 from roost.protocol.families.sessions import (
     DEFAULT_ROWS,
+    MOST_BYTES,
     MOST_ROWS,
     Described,
     Got,
@@ -239,14 +240,15 @@ async def get(call: Call, params: sessions.GetParams) -> Got:
         return Got(messages=[])
     query = HistoryQuery(key=session.key, session_id=session.session_id, limit=min(params.limit, MOST_ROWS))
     page = await call.house.store.history(query)
-    names = call.house.sends
-    rows = (
-        message_row(
-            entry, names.name(entry.run_id) if entry.run_id else None, _MOST_CHARS, call.house.scanner
-        )
-        for entry in page.entries
+    read = past(
+        page.entries,
+        (),
+        call.house.sends.name,
+        scanner=call.house.scanner,
+        most_chars=_MOST_CHARS,
+        most_bytes=MOST_BYTES,
     )
-    return Got(messages=[row for row in rows if row is not None])
+    return Got(messages=read.rows)
 
 
 class Hearing:

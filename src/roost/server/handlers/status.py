@@ -10,7 +10,7 @@ import anyio
 from roost.core.addresses import Account
 from roost.core.figures import MINUTE_MS
 from roost.core.fleet import Fleet
-from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.jsonvalue import JsonObject, JsonValue, lines_of
 from roost.core.queries import SessionQuery
 from roost.core.schedules import Every
 from roost.core.visibility import Operation, scope
@@ -171,7 +171,7 @@ async def tail(call: Call, params: status.TailParams) -> Tail:
     start = max(asked, size - most)
     text = await anyio.to_thread.run_sync(_read, Path(file), start, size)
     # A line that was cut in two is none.
-    lines = text.splitlines()[1 if start > asked else 0 :]
+    lines = lines_of(text)[1 if start > asked else 0 :]
     kept = lines[-min(params.limit, status.MOST_LINES) :]
     cut = start > asked or len(kept) < len(lines)
     return Tail(file=file, cursor=size, size=size, lines=kept, truncated=cut, reset=reset)

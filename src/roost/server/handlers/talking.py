@@ -232,10 +232,12 @@ class Talk:
 
     async def wait(self, call: Call, params: agents.WaitParams) -> dict[str, JsonValue]:
         """An unknown run is one that has not ended."""
-        house, principal = call.house, call.caller.principal
+        house, principal, key = call.house, call.caller.principal, None
+        if params.session_key is not None:
+            key = await house.meant(Operation.STATUS, call.caller, params.session_key, params.agent_id)
         limit = min(params.timeout_ms, LONGEST_WAIT_MS)
         try:
-            waited = await house.engine.waits.for_key(principal, None, params.run_id, limit)
+            waited = await house.engine.waits.for_key(principal, key, params.run_id, limit)
         except NotFound:
             return {"runId": params.run_id, "status": "timeout"}
         run, end = waited.run, ending(waited)
@@ -299,7 +301,7 @@ def _refuse_empty(text: str, images: tuple[Image, ...]) -> None:
 
 
 def _image(attachment: chat.Attachment) -> Image:
-    mime = attachment.mime_type or ""
+    mime = (attachment.mime_type or "").lower()
     if not mime.startswith("image/"):
         raise InvalidInput(f"attachments of type {mime or 'unknown'} are not supported", hint="send pictures")
     return picture(mime, attachment.content.partition(",")[2] or attachment.content)
