@@ -41,9 +41,12 @@ def until_restart(old: Settings, new: Settings) -> Settings:
 
 def at_once(old: Settings, new: Settings) -> Settings:
     """The old settings with the new credentials and denials. Models stay as they were opened, and so do their
-    credentials, which a program may have to print first; agents come and go with their models. Refused as above."""
+    credentials, which a program may have to print first; agents come and go with their models, and nobody is led to one
+    that is not there yet. Refused as above."""
     taken = _blended(old, new, Takes.NEXT_RUN, frozenset({Takes.AT_ONCE}))
-    return agreed(taken.model_copy(update={"models": old.models}), _MEANWHILE)
+    agents = {agent.id for agent in taken.agents.list}
+    bindings = tuple(binding for binding in taken.bindings if binding.agent_id in agents)
+    return agreed(taken.model_copy(update={"models": old.models, "bindings": bindings}), _MEANWHILE)
 
 
 def _blended(old: S, new: S, inherited: Takes, wanted: frozenset[Takes]) -> S:

@@ -45,7 +45,7 @@ class Settings(Section):
     tools: Annotated[Tools, about("What agents may use.", Takes.AT_ONCE)] = Tools()
     agents: Annotated[Agents, about("The agents.")] = Field(default_factory=lambda: Agents.model_validate({}))
     bindings: Annotated[
-        tuple[Binding, ...], about("Which agent answers whom; the most exact match wins.")
+        tuple[Binding, ...], about("Which agent answers whom; the most exact match wins.", Takes.AT_ONCE)
     ] = ()
     models: Annotated[Models, about("Model providers.")] = Models()
     budgets: Annotated[Budgets, about("How much may be spent on models.")] = Budgets()

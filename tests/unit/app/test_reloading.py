@@ -281,12 +281,21 @@ async def test_a_door_is_not_opened_before_those_who_come_in_are_kept_apart(home
             {
                 "channels": {"x": {"dmPolicy": "open"}},
                 "session": {"dmScope": "per-channel-peer"},
-                "agents": {"defaults": {"model": "nobody/nothing"}},
+                "bindings": [
+                    {"agentId": "main", "match": {"channel": "x"}, "session": {"dmScope": "per-peer"}},
+                    {"agentId": "late", "match": {"channel": "x", "accountId": "work"}},
+                ],
+                "agents": {
+                    "defaults": {"model": "nobody/nothing"},
+                    "list": [{"id": "main", "default": True}, {"id": "late"}],
+                },
             }
         )
         await gateway.look()
         settings = gateway.composed[-1].settings
         assert (settings.channels["x"].dm_policy, settings.session.dm_scope) == ("open", "per-channel-peer")
+        # Nobody is led to an agent that is not there yet.
+        assert [one.session.dm_scope for one in settings.bindings] == ["per-peer"]
 
 
 @pytest.mark.requirement("S12")

@@ -142,8 +142,14 @@ def test_credentials_and_denials_can_be_taken_alone() -> None:
 
 
 def test_the_rest_takes_effect_with_the_next_run() -> None:
+    found = _changes({}, {"messages": {"queue": {"mode": "collect"}}})
+    assert found == Reload(immediate=(), per_run=("messages.queue.mode",), restart=())
+
+
+@pytest.mark.requirement("S12")
+def test_who_is_led_where_changes_with_the_doors() -> None:
     found = _changes({"bindings": []}, {"bindings": [{"agentId": "main", "match": {"channel": "x"}}]})
-    assert found == Reload(immediate=(), per_run=("bindings",), restart=())
+    assert found == Reload(immediate=("bindings",), per_run=(), restart=())
 
 
 def test_agents_are_compared_by_id_with_what_they_inherit() -> None:
