@@ -108,6 +108,7 @@ READING = frozenset(
         "search",
         "session",
         "session_by_id",
+        "spawned",
         "spending",
         "spoken",
         "thread_binding",

@@ -51,7 +51,7 @@ from roost.testing.crashing import (
 from roost.testing.scripted import ScriptedModel
 from roost.testing.scripts import Fail, Hang, Say, Script
 from tests.faults.family import family
-from tests.flows.nursery import call, said_to, spawns, task_of
+from tests.flows.nursery import call, hears_of_ends, said_to, spawns, task_of
 from tests.grounds import Ground
 from tests.scale import FULL, count
 
@@ -113,7 +113,7 @@ def _parent(request: ModelRequest, asked: str) -> Script:
         return [call("subagents", "c-kill", action="kill", target="killed")]
     if shape == Shape.YIELDED and done == len(KINDS) + 1:
         return [call("sessions_yield")]
-    heard = "have ended" in said_to(request)
+    heard = hears_of_ends(request)
     return [DOWN] if heard and down else [Say("Heard." if heard else "Begun.")]
 
 

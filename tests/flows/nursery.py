@@ -63,6 +63,11 @@ def said_to(request: ModelRequest) -> str:
     return said[-1]
 
 
+def hears_of_ends(request: ModelRequest) -> bool:
+    """Whether the turn that asks goes on with what its children found."""
+    return " ended. What " in said_to(request)
+
+
 def announcing(request: ModelRequest) -> bool:
     return "Your task is done" in said_to(request)
 

@@ -11,7 +11,18 @@ from roost.engine.rules import CommandRules, Housekeeping
 from roost.scanners.stdlib import StdlibScanner
 from roost.testing.scripts import Fail, Hang, Say, Script, Until
 from tests.credentials import mixed
-from tests.flows.nursery import MAIN, Nursery, announcing, call, newest, results, said_to, spawns, task_of
+from tests.flows.nursery import (
+    MAIN,
+    Nursery,
+    announcing,
+    call,
+    hears_of_ends,
+    newest,
+    results,
+    said_to,
+    spawns,
+    task_of,
+)
 
 GATEWAY = Gateway(name="flow", holder="flow")
 
@@ -103,7 +114,7 @@ async def test_a_child_that_ends_before_its_requester_yields_is_told_once_and_th
             return [Say("Result: five")] if told_first else [Until(yields), Say("Result: five")]
         if task_of(request):
             return [Say("five")]
-        if "have ended" in said_to(request):
+        if hears_of_ends(request):
             yields.set()
             return [Say("All done.")]
         if not isinstance(newest(request), ToolResult):

@@ -18,7 +18,7 @@ from roost.engine.gateway import Engine
 from roost.ports import Store
 from roost.testing.scripts import Hang, Say, Script, Until
 from tests.flows.fleets import LONG_S, MAIN, Fleet, ended, say
-from tests.flows.nursery import Nursery, call, results, said_to, spawns, task_of, until_at_rest
+from tests.flows.nursery import Nursery, call, hears_of_ends, results, said_to, spawns, task_of, until_at_rest
 from tests.flows.stages import OPS, replies, result, send, staged
 from tests.unit.engine.scenes import Doing
 
@@ -151,7 +151,7 @@ async def test_a_turn_that_yields_goes_on_when_children_at_another_gateway_have_
     yielded = anyio.Event()
 
     def turn(request: ModelRequest) -> Script:
-        if "sub-agents have ended" in said_to(request):
+        if hears_of_ends(request):
             return [Say("All is found.")]
         return [*spawns("a", "b"), call("sessions_yield", message="then sum up")]
 

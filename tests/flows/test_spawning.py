@@ -23,6 +23,7 @@ from tests.flows.nursery import (
     Nursery,
     announcing,
     call,
+    hears_of_ends,
     newest,
     results,
     said_to,
@@ -87,7 +88,7 @@ async def test_a_turn_that_yields_goes_on_once_with_all_that_was_found(nursery: 
     def act(request: ModelRequest) -> Script:
         if task := task_of(request):
             return [Until(yielded_to), Say(f"found {task}")]
-        if "sub-agents have ended" in said_to(request):
+        if hears_of_ends(request):
             return [Say("All is found.")]
         return [*spawns("a", "b", "c"), call("sessions_yield", message="then sum up")]
 
