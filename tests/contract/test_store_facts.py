@@ -7,13 +7,13 @@ import pytest
 from roost.core.effects import DeleteSession, Pin, RecordDenial
 from roost.core.errors import NotFound
 from roost.core.events import Event, EventKind
-from roost.core.figures import DAY_MS
+from roost.core.figures import DAY_MS, HOUR_MS
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.ledger import Denial, LedgerRow, LedgerTotal, Spent, SpentBy
 from roost.core.messages import Usage
 from roost.core.principals import OWNER, Principal, person
-from roost.core.queries import DenialQuery, LedgerQuery
+from roost.core.queries import Calendar, DenialQuery, LedgerQuery, Shift
 from roost.core.runs import RunKind
 from roost.ports import Store
 from roost.testing import builders
@@ -87,6 +87,9 @@ async def spent(store: Store) -> None:
         (LedgerQuery(), (0, 1, 2, 3, 4, 5)),
         (LedgerQuery(key=MAIN), (0, 4)),
         (LedgerQuery(key=CHILD), (1, 5)),
+        (LedgerQuery(keys=frozenset({MAIN, OPS})), (0, 3, 4)),
+        (LedgerQuery(keys=frozenset()), ()),
+        (LedgerQuery(key=MAIN, keys=frozenset({OPS})), ()),
         (LedgerQuery(tree_of=MAIN), (0, 1, 2, 4, 5)),
         (LedgerQuery(tree_of=CHILD), (1, 2, 5)),
         (LedgerQuery(tree_of=GRANDCHILD), (2,)),
@@ -167,6 +170,16 @@ async def test_what_was_spent_is_told_apart_by_day_agent_and_model(store: Store)
         (0, "ops", "demo", "demo-1", total(rows[4])),
         (1, "main", "demo", "demo-1", total(rows[1])),
     ]
+
+
+async def test_what_was_spent_is_told_by_the_days_of_clocks_that_are_set_meanwhile(store: Store) -> None:
+    day = NOON // DAY_MS
+    calendar = Calendar(ahead=2 * HOUR_MS, shifts=(Shift(since=day * DAY_MS + 4 * HOUR_MS, ahead=HOUR_MS),))
+    moments = [day * DAY_MS + hours * HOUR_MS for hours in (-3, -2, 22, 23)]
+    for number, at in enumerate(moments):
+        await store.record_usage(replace(call(number), at=at))
+    told = await store.spending(LedgerQuery(), calendar)
+    assert [(one.day - day, one.total.calls) for one in told] == [(-1, 1), (0, 2), (1, 1)]
 
 
 @pytest.mark.requirement("P19")

@@ -94,7 +94,7 @@ OVERSIZED: dict[str, Callable[[Store], Awaitable[object]]] = {
     "news": lambda store: store.news(MAIN, after=-BEYOND - 1, limit=1),
     "entries after": lambda store: store.entries("s", after=BEYOND),
     "entries through": lambda store: store.entries("s", through=BEYOND),
-    "spoken": lambda store: store.spoken(frozenset({MAIN}), Span(since=0, until=BEYOND)),
+    "spoken": lambda store: store.spoken(SessionQuery(), Span(since=0, until=BEYOND)),
     "due jobs": lambda store: store.due_jobs(BEYOND, 1),
     "overdue runs": lambda store: store.overdue_runs(BEYOND),
     "ledger": lambda store: store.ledger(EVERY, offset=BEYOND, limit=1),

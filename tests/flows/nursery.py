@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import anyio
 import anyio.lowlevel
 
 from roost.core.delegation import Delegation
@@ -121,6 +122,8 @@ class Nursery:
     place: Place = field(default_factory=lambda: Place(workspace="/nonexistent"))
     threads: ThreadRules = field(default_factory=ThreadRules)
     stops: Stops = field(default_factory=Stops)
+    answered: anyio.Event = field(default_factory=anyio.Event)
+    """The requester has; a child that ends earlier is told of earlier."""
 
     def __post_init__(self) -> None:
         self.bench.model = ScriptedModel(otherwise=self.acted, clock=self.bench.clock)
@@ -163,6 +166,11 @@ class Nursery:
             max_children=self.children,
             threads=self.threads,
         )
+
+    async def until_answered(self, answer: str = "Begun.") -> None:
+        """A commit takes the time it takes, also the one by which a requester answers."""
+        assert await self.bench.replies() == (answer,)
+        self.answered.set()
 
     def engine(self) -> Engine:
         bench = self.bench

@@ -33,13 +33,14 @@ async def test_a_child_that_is_to_be_deleted_is_gone_once_its_end_is_told(nurser
         if announcing(request):
             return [Say("Result: done")]
         if task_of(request):
-            return [Say("done")]
+            return [Until(nursery.answered), Say("done")]
         done = isinstance(newest(request), ToolResult)
         return [Say("Begun.")] if done else spawns("once", cleanup="delete")
 
     nursery.act = act
     async with nursery.engine().serving(GATEWAY):
         await nursery.bench.say("go")
+        await nursery.until_answered()
         replies = await nursery.bench.replies(at_least=2)
     assert "Result: done" in replies[1]
     assert await nursery.descendants() == []
@@ -51,7 +52,8 @@ async def test_what_a_chat_is_told_of_a_failure_has_no_secrets_in_it(nursery: Nu
 
     def act(request: ModelRequest) -> Script:
         if task_of(request) or said_to(request).endswith("fail yourself"):
-            return [Fail(FailureKind.PERMANENT, f"Incorrect API key provided: {key}")]
+            fails = Fail(FailureKind.PERMANENT, f"Incorrect API key provided: {key}")
+            return [Until(nursery.answered), fails]
         done = isinstance(newest(request), ToolResult)
         return [Say("Begun.")] if done else spawns("fail")
 
@@ -59,6 +61,7 @@ async def test_what_a_chat_is_told_of_a_failure_has_no_secrets_in_it(nursery: Nu
     nursery.bench.change(commands=CommandRules(scanner=StdlibScanner()))
     async with nursery.engine().serving(GATEWAY):
         await nursery.bench.say("go")
+        await nursery.until_answered()
         await nursery.bench.replies(at_least=2)
         await nursery.bench.say("fail yourself")
         _, announced, unanswered = await nursery.bench.replies(at_least=3)
@@ -87,7 +90,7 @@ async def test_an_announce_that_takes_too_long_is_told_without_the_child(nursery
         if announcing(request):
             return [Hang()]
         if task_of(request):
-            return [Say("the result is five")]
+            return [Until(nursery.answered), Say("the result is five")]
         done = isinstance(newest(request), ToolResult)
         return [Say("Begun.")] if done else spawns("count")
 
@@ -95,6 +98,7 @@ async def test_an_announce_that_takes_too_long_is_told_without_the_child(nursery
     nursery.bench.change(house=Housekeeping(announce_ms=50))
     async with nursery.engine().serving(GATEWAY):
         await nursery.bench.say("go")
+        await nursery.until_answered()
         replies = await nursery.bench.replies(at_least=2)
     assert replies[1].splitlines()[:2] == ["Status: success", "Result: the result is five"]
     assert await nursery.bench.store.completions(MAIN) == ()

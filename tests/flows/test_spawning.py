@@ -42,7 +42,7 @@ async def test_a_child_does_its_task_and_the_chat_is_told(nursery: Nursery) -> N
         if announcing(request):
             return [Say("Result: five\nNotes: slowly")]
         if task_of(request):
-            return [Say("1 2 3 4 5")]
+            return [Until(nursery.answered), Say("1 2 3 4 5")]
         if isinstance(newest(request), ToolResult):
             return [Say("It has begun.")]
         return spawns("count to 5", label="counter")
@@ -50,6 +50,7 @@ async def test_a_child_does_its_task_and_the_chat_is_told(nursery: Nursery) -> N
     nursery.act = act
     async with nursery.engine().serving(GATEWAY):
         await nursery.bench.say("spawn a helper")
+        await nursery.until_answered("It has begun.")
         first, announced = (await nursery.bench.replies(at_least=2))[:2]
     (child,) = await nursery.descendants()
     assert first == "It has begun."
@@ -375,6 +376,7 @@ async def test_a_child_that_waits_for_its_own_without_yielding_reports_what_they
         await nursery.bench.store.wait_for(Topic(TopicKind.RUNS), said)
         (owed,) = await nursery.bench.store.completions(MAIN)
         assert owed.status is CompletionStatus.PENDING
+        await nursery.until_answered()
         shared_out.set()
         replies = await nursery.bench.replies(at_least=2)
     assert [text.splitlines()[:2] for text in replies] == [["Begun."], ["Status: success", "Result: 42"]]

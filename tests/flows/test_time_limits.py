@@ -86,6 +86,7 @@ async def test_a_child_that_waits_for_its_own_child_is_timed_out_and_told_once(
     async with engine.serving(GATEWAY):
         if not restarts:
             await nursery.bench.say("go")
+        await nursery.until_answered()
         await let_time_pass(nursery.bench.store, clock, LIMIT_S)
         replies = await nursery.bench.replies(at_least=2)
         assert replies[1].splitlines()[:2] == [
@@ -127,6 +128,7 @@ async def test_a_gateway_that_dies_as_it_gives_up_a_child_tells_of_it_once(
     try:
         async with nursery.engine().serving(GATEWAY):
             await nursery.bench.say("go")
+            await nursery.until_answered()
             await let_time_pass(nursery.bench.store, clock, LIMIT_S)
             await anyio.sleep_forever()
     except* Crashed:
@@ -167,6 +169,7 @@ async def test_a_child_that_goes_on_after_its_own_child_has_only_the_rest_of_its
     async with engine.serving(GATEWAY):
         await nursery.bench.say("go")
         await hangs.wait()
+        await nursery.until_answered()
         clock.advance(LIMIT_S * 1_000)
         replies = await nursery.bench.replies(at_least=2)
         await engine.settled()
@@ -194,6 +197,7 @@ async def test_a_child_that_says_nothing_until_its_time_is_over_is_announced_by_
     async with nursery.engine().serving(GATEWAY):
         await nursery.bench.say("go")
         await hangs.wait()
+        await nursery.until_answered()
         clock.advance(LIMIT_S * 1_000)
         replies = await nursery.bench.replies(at_least=2)
     assert replies[1].splitlines()[:2] == [

@@ -23,7 +23,7 @@ from tests.flows.agents import spawn
 from tests.flows.conftest import Home
 from tests.flows.driver import Driver, Said
 from tests.flows.gateways import Bench
-from tests.flows.nursery import MAIN, Nursery, newest, nurseries, spawns, task_of
+from tests.flows.nursery import MAIN, Nursery, newest, nurseries, spawns, task_of, until_at_rest
 from tests.flows.parenting import asked
 from tests.grounds import Ground
 from tests.waiting import until_all_wait
@@ -80,12 +80,14 @@ async def expires(nursery: Nursery, begun: anyio.Event, clock: FakeClock) -> Non
         for _ in range(ATTEMPTS):
             bench.channel.answer_next(Postponed(ready_at=0, error="the network is down"))
         begun.set()
+        (child,) = await nursery.descendants()
+        # A commit takes the time it takes: what the child writes for the chat must not come too late meanwhile.
+        await until_at_rest(bench.store, child.key)
         assert await going_by(clock, bench) == "expired: the network is down"
     assert clock.now() >= NOON + GIVE_UP_MS
     async with nursery.engine().serving(GATEWAY):
         clock.advance(GIVE_UP_MS)
         await until_all_wait()
-    (child,) = await nursery.descendants()
     (told,) = await events_in(bench.store)
     assert told.provenance.source_session == str(child.key)
     assert text_of(told).startswith(

@@ -1,22 +1,33 @@
 """What models cost, as clients ask for it, over each store."""
 
+from collections import Counter
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
+from roost.core.figures import DAY_MS
 from roost.core.keys import SessionKey
 from roost.core.ledger import LedgerRow
 from roost.core.messages import ToolCall, Usage
 from roost.core.principals import OWNER
 from roost.core.runs import RunKind
+from roost.protocol.families.usage import Span
+from roost.server.handlers.days import FIRST_DAY, days_of
 from roost.server.handlers.usage import MOST
+from roost.testing.clock import NOON
+from roost.testing.crashing import Crashes, CrashingStore
 from roost.testing.scripts import CallTool, Say, Spend
 from roost.testing.wires import LocalClient, Refused
+from tests.flows.gateways import benches
 from tests.flows.guards import open_for
-from tests.flows.served import PEOPLE, Gate, Opened, send
+from tests.flows.served import PEOPLE, Gate, Opened, gate_of, send
 
 DOLLAR = 1_000_000
+MANY = 1_100
+"""More than a page of the longest list."""
 ALICE = {"auth": {"token": "alice-token"}}
 
 
@@ -210,3 +221,63 @@ async def test_days_are_those_of_the_place_that_is_asked_for(method: str, opened
         ):
             with pytest.raises(Refused, match=told):
                 await client.call(method, wrong)
+
+
+def begins(day: date, zone: ZoneInfo) -> int:
+    return int(datetime.combine(day, time(), zone).timestamp() * 1000)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Europe/Rome",
+        "America/St_Johns",  # a minute after midnight
+        "America/Sao_Paulo",  # some days begin at one
+        "Australia/Lord_Howe",  # by half an hour
+        "Pacific/Apia",  # one day is left out
+        "Pacific/Kwajalein",
+        "Africa/Monrovia",  # by less than a minute
+        "Africa/Casablanca",
+    ],
+)
+def test_a_day_has_all_that_happened_between_its_midnights_however_long_it_is(name: str) -> None:
+    zone = ZoneInfo(name)
+    days = days_of(Span.model_validate({"timeZone": name, "mode": "specific"}), None, zone, NOON)
+    calendar = days.calendar(NOON)
+    lengths = Counter[int]()
+    for number in range((days.last - FIRST_DAY).days + 1):
+        day = FIRST_DAY + timedelta(days=number)
+        since, until = begins(day, zone), begins(day + timedelta(days=1), zone)
+        lengths[until - since] += 1
+        if since < until:
+            assert {calendar.day(at) for at in (since, (since + until) // 2, until - 1)} == {number}
+    assert lengths[DAY_MS] < lengths.total()
+    assert len(calendar.shifts) <= 2 * (lengths.total() - lengths[DAY_MS])
+
+
+ASKED = tuple(f"store.{verb}" for verb in ("list_sessions", "spending", "spoken", "dearest", "usage"))
+
+
+async def test_the_store_is_asked_no_more_often_for_many_sessions_and_many_changes_of_the_clock(
+    tmp_path: Path,
+) -> None:
+    crashes = Crashes()
+    async with benches("memory", tmp_path) as bench:
+        bench.store = CrashingStore(bench.store, crashes)
+        async with gate_of(bench, tmp_path) as gate, gate.client() as client:
+
+            async def asked(**params: object) -> int:
+                before = Counter(crashes.calls)
+                told = await client.call("sessions.usage", {"limit": MOST, **params})
+                assert told["aggregates"]["sessionCount"] == told["totals"]["calls"] == here
+                return sum((Counter(crashes.calls) - before)[verb] for verb in ASKED)
+
+            here = 0
+            few = await asked()
+            for here in range(1, MANY + 1):
+                key = SessionKey.parse(f"agent:main:explicit:{here}")
+                await open_for(bench.store, key, OWNER)
+                await bench.store.record_usage(dear_call(key, bench.clock.now()))
+            assert few == 6
+            assert await asked() == few
+            assert await asked(range="all", timeZone="Europe/Rome", mode="specific") == few

@@ -6,10 +6,13 @@ from typing import Annotated, Literal, TypeAlias
 from cyclopts import App, Parameter
 
 from roost.cli.rows import meaning, message_line, sessions_table, unknown
-from roost.cli.show import answer, as_json, facts, say, told
+from roost.cli.show import answer, as_json, facts, objects, say, told
 from roost.cli.where import HERE, Where, anywhere, now_of
+from roost.client import Client
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.references import refuse_unknown
+from roost.protocol.families.agents import AGENTS
 from roost.protocol.families.changes import RESET
 from roost.protocol.families.chat import HISTORY
 from roost.protocol.families.sessions import DESCRIBE, LIST, MOST_ROWS, Listed
@@ -52,6 +55,8 @@ async def list_sessions(
             return await client.call(LIST, params)
 
         found = await (every(ask, asked) if most == "all" else ask({**asked, "limit": most}))
+        if agent is not None and not found["sessions"]:
+            await _refuse_absent(client, agent)
     if where.json:
         as_json({**found, "activeMinutes": active})
     elif found["sessions"]:
@@ -63,6 +68,14 @@ async def list_sessions(
     else:
         say('no sessions yet; begin one with `roost agent --message "hello"`')
     return 0
+
+
+async def _refuse_absent(client: Client, agent: str) -> None:
+    """One that is gone is still known by what it left, whether that fits or not."""
+    left = await client.call(LIST, {"agentId": agent, "archived": "all", "limit": 1})
+    if not left["sessions"]:
+        there = await client.call(AGENTS)
+        refuse_unknown(agent, [str(row["id"]) for row in objects(there["agents"])])
 
 
 async def every(ask: Ask, asked: Mapping[str, JsonValue], page: int = MOST_ROWS) -> Listed:

@@ -1,10 +1,13 @@
 """What a store can be asked, and pages of what it answers."""
 
+from bisect import bisect_right
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Generic, TypeVar
 
 from roost.core.entries import Entry
 from roost.core.errors import InvalidInput
+from roost.core.figures import DAY_MS
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.numbers import refuse_oversized
 from roost.core.principals import Principal
@@ -148,15 +151,46 @@ class SearchHit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Shift:
+    """From a moment on, days are those of clocks that are so many ms `ahead` of UTC."""
+
+    since: int
+    ahead: int
+
+    def __post_init__(self) -> None:
+        refuse_oversized(self.since, self.ahead)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calendar:
+    """Which day a moment is on. Clocks are `ahead` of UTC until the first of the `shifts`, which are in order of time."""
+
+    ahead: int = 0
+    shifts: tuple[Shift, ...] = ()
+
+    def __post_init__(self) -> None:
+        refuse_oversized(self.ahead)
+
+    def day(self, at: int) -> int:
+        """Counted since 1970."""
+        passed = bisect_right(self.shifts, at, key=attrgetter("since"))
+        ahead = self.shifts[passed - 1].ahead if passed else self.ahead
+        return (at + ahead) // DAY_MS
+
+
+UTC_DAYS = Calendar()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """From one moment until another. Its days are those of clocks that are `shift` ms ahead of UTC."""
+    """From one moment until another, day by day."""
 
     since: int
     until: int
-    shift: int = 0
+    calendar: Calendar = UTC_DAYS
 
     def __post_init__(self) -> None:
-        refuse_oversized(self.since, self.until, self.shift)
+        refuse_oversized(self.since, self.until)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,10 +205,19 @@ class Spoken:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Talk:
+    """How many sessions there are, and what was said in them on the days on which anything was."""
+
+    sessions: int
+    days: tuple[Spoken, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerQuery:
     """Whose model calls to add up; every given part holds. `tree_of` takes a session and its descendants."""
 
     key: SessionKey | None = None
+    keys: frozenset[SessionKey] | None = None
     tree_of: SessionKey | None = None
     agent: str | None = None
     principal: Principal | None = None

@@ -20,6 +20,8 @@ from roost.core.parking import Rule
 from roost.core.principals import Principal
 from roost.core.queries import (
     EVERY_DENIAL,
+    UTC_DAYS,
+    Calendar,
     DenialQuery,
     HistoryPage,
     HistoryQuery,
@@ -27,8 +29,9 @@ from roost.core.queries import (
     SearchHit,
     SearchQuery,
     SessionContext,
+    SessionQuery,
     Span,
-    Spoken,
+    Talk,
 )
 from roost.core.retention import Cutoffs, Fullness, Swept
 from roost.core.runs import Claim, Run
@@ -177,8 +180,8 @@ class Store(Lists, Jobs, Points, Imports, Exchanges, Runs, Protocol):
         """Entries that hold every phrase, newest first, of sessions in scope only."""
         ...
 
-    async def spoken(self, keys: frozenset[SessionKey], span: Span) -> tuple[Spoken, ...]:
-        """How much was said in these sessions within a span, day by day."""
+    async def spoken(self, query: SessionQuery, span: Span) -> Talk:
+        """How much was said within a span, day by day, in all sessions that pages of this query would list."""
         ...
 
     # -- inbound -------------------------------------------------------------------------------------
@@ -282,9 +285,8 @@ class Store(Lists, Jobs, Points, Imports, Exchanges, Runs, Protocol):
         ...
 
     async def usage(self, query: LedgerQuery) -> LedgerTotal: ...
-    async def spending(self, query: LedgerQuery, *, shift: int = 0) -> tuple[Spent, ...]:
-        """The same, apart by day, agent and model; in that order. Days are those of clocks that are `shift` ms ahead of
-        UTC."""
+    async def spending(self, query: LedgerQuery, calendar: Calendar = UTC_DAYS) -> tuple[Spent, ...]:
+        """The same, apart by day, agent and model; in that order."""
         ...
 
     async def dearest(self, query: LedgerQuery, limit: int) -> Dearest:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from roost.app.serving import Served
 from roost.cli.main import main
 from roost.cli.sessions import every
 from roost.core.jsonvalue import JsonValue
@@ -12,7 +13,7 @@ from roost.protocol.families.sessions import Listed
 from roost.testing import builders
 from tests.contract.scenes import opened
 from tests.flows.served import gates
-from tests.unit.cli.conftest import Told
+from tests.unit.cli.conftest import Told, as_json
 
 KEYS = [f"agent:main:plan-{number}" for number in range(5)]
 
@@ -60,3 +61,25 @@ def test_all_sessions_of_all_agents_are_listed_for_people_too(
     ):
         assert main(["sessions", "list", *wrong]) == 1
         assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [(), ("--json",), ("--limit", "1"), ("--archived",), ("--search", "zebra")])
+def test_sessions_of_an_agent_that_is_not_there_are_not_listed(
+    served: Served, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]
+) -> None:
+    assert main(["sessions", "list", "--agent", "nope", *more]) == 1
+    words = capsys.readouterr().err
+    assert "unknown agent id 'nope'" in words
+    assert "there are: main." in words
+
+
+def test_sessions_of_an_agent_that_is_there_or_left_some_are_listed(home: Path, told: Told) -> None:
+    (home / "roost.json").write_text('{ agents: { list: [{ id: "main" }, { id: "ops" }] } }')
+    assert told("sessions", "--agent", "ops") == "no session fits\n"
+    told("agent", "-m", "what is a session?", "--session", "agent:ops:plan")
+    (home / "roost.json").write_text("{}")
+    assert as_json(told, "sessions", "--agent", "ops")["count"] == 1
+    assert told("sessions", "--agent", "ops", "--archived") == "no session fits\n"
+    assert told("sessions", "--agent", "ops", "--search", "zebra") == "no session fits\n"
+    told("sessions", "archive", "agent:ops:plan")
+    assert told("sessions", "--agent", "ops") == "no session fits\n"

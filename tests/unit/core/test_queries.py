@@ -5,14 +5,18 @@ from collections.abc import Callable
 import pytest
 
 from roost.core.errors import InvalidInput
+from roost.core.figures import DAY_MS
 from roost.core.queries import (
     MOST_ROWS,
+    Calendar,
     Cursor,
     HistoryQuery,
     LedgerQuery,
     Position,
     SearchQuery,
     SessionQuery,
+    Shift,
+    Span,
     refuse_limit,
 )
 from roost.core.search import parse_query
@@ -56,6 +60,10 @@ OVERSIZED: tuple[Callable[[], object], ...] = (
     lambda: HistoryQuery(key=MAIN, before=Position(1, BEYOND)),
     lambda: LedgerQuery(since=BEYOND),
     lambda: LedgerQuery(until=BEYOND),
+    lambda: Span(since=0, until=BEYOND),
+    lambda: Calendar(ahead=BEYOND),
+    lambda: Shift(since=BEYOND, ahead=0),
+    lambda: Shift(since=0, ahead=BEYOND),
 )
 
 
@@ -76,3 +84,10 @@ def test_a_page_begins_at_the_beginning_or_later(page: Callable[[int], object]) 
     assert page(0) != page(1)
     with pytest.raises(InvalidInput, match="before the beginning"):
         page(-1)
+
+
+def test_a_day_is_that_of_the_clocks_of_its_time() -> None:
+    assert [Calendar(ahead=1).day(at) for at in (-2, -1, DAY_MS - 2, DAY_MS - 1)] == [-1, 0, 0, 1]
+    calendar = Calendar(ahead=1, shifts=(Shift(since=5, ahead=0), Shift(since=DAY_MS + 5, ahead=2)))
+    assert [calendar.day(at) for at in (-1, DAY_MS - 1, DAY_MS)] == [0, 0, 1]
+    assert [calendar.day(at) for at in (2 * DAY_MS - 3, 2 * DAY_MS - 2)] == [1, 2]

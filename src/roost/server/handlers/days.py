@@ -7,21 +7,13 @@ from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 
 from roost.core.errors import InvalidInput
 from roost.core.figures import DAY_MS
-from roost.core.queries import Span
+from roost.core.queries import Calendar, Shift
 from roost.engine.zones import zone_named
 from roost.protocol.families import usage as family
 
 FIRST_DAY, LAST_DAY = date(1970, 1, 1), date(9998, 12, 31)
 _OFFSET = re.compile(r"UTC([+-])(\d{1,2})(?::([0-5]\d))?", re.ASCII)
 _DAY = timedelta(days=1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """Days that all have 24 hours, or one that has not: then `only` is its number."""
-
-    span: Span
-    only: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,24 +32,27 @@ class Days:
     def until(self) -> int:
         return _begins(self.last + _DAY, self.zone)
 
-    def parts(self, now: int) -> Iterator[Part]:
-        """As few as have a clock of their own. Of what is to come there is nothing to ask."""
+    def calendar(self, now: int) -> Calendar:
+        """Of the clocks of days that are to come there is nothing to ask."""
         last = min(self.last, datetime.fromtimestamp(now / 1000, self.zone).date() + _DAY)
-        day, begun = self.first, self.since
-        since, shift = begun, _ahead(day, begun)
+        ahead = _ahead(self.first, self.since)
         if self.zone.utcoffset(None) is not None:
-            yield Part(span=Span(since=since, until=self.until, shift=shift))
-            return
+            return Calendar(ahead=ahead)
+        return Calendar(ahead=ahead, shifts=tuple(self._shifts(last)))
+
+    def _shifts(self, last: date) -> Iterator[Shift]:
+        """Where a day does not begin, or does not end, 24 hours after the one before it."""
+        day, begins = self.first, self.since
+        ahead = _ahead(day, begins)
         while day <= last:
             ends = _begins(day + _DAY, self.zone)
-            if ends - begun != DAY_MS:
-                if since < begun:
-                    yield Part(span=Span(since=since, until=begun, shift=shift))
-                yield Part(span=Span(since=begun, until=ends), only=_number(day))
-                since, shift = ends, _ahead(day + _DAY, ends)
-            day, begun = day + _DAY, ends
-        if since < begun:
-            yield Part(span=Span(since=since, until=begun, shift=shift))
+            if ends - begins > DAY_MS:
+                # By clocks that were not set back yet, the rest of it would be the next day.
+                yield Shift(since=begins + DAY_MS, ahead=ahead - DAY_MS)
+            day, begins = day + _DAY, ends
+            if ahead != _ahead(day, begins):
+                ahead = _ahead(day, begins)
+                yield Shift(since=begins, ahead=ahead)
 
 
 def days_of(asked: family.Span, length: int | None, house_zone: tzinfo, now: int) -> Days:

@@ -7,17 +7,17 @@ from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.ledger import Dearest, LedgerTotal, Spent
 from roost.core.principals import Principal
-from roost.core.queries import Cursor, HistoryQuery, LedgerQuery, SessionQuery, Spoken
+from roost.core.queries import HistoryQuery, LedgerQuery, SessionQuery, Span, Spoken
 from roost.core.sessions import Session
 from roost.core.visibility import Operation, scope
 from roost.protocol.convert.facts import log_row, series, spent, totals
 from roost.protocol.families import usage as family
 from roost.protocol.families.usage import Cost, Log, Series
 from roost.server.calls import Call
-from roost.server.handlers.days import Days, date_of, days_of
+from roost.server.handlers.days import date_of, days_of
 
 _DAYS = {None: 30, "7d": 7, "30d": 30, "90d": 90, "1y": 365}
-MOST, STEP = 200, 1_000
+MOST = 200
 
 
 async def usage(call: Call, params: family.UsageParams) -> dict[str, JsonValue]:
@@ -43,18 +43,22 @@ async def usage(call: Call, params: family.UsageParams) -> dict[str, JsonValue]:
         since=days.since,
         until=days.until,
     )
-    groups = await _spending(call, wanted, days)
-    active = await _active(call, query, days.since)
+    calendar = days.calendar(now)
+    groups = await house.store.spending(wanted, calendar)
+    # In what was not touched since, nothing was said since.
+    active = replace(query, active_since=max(days.since, 0))
+    talk = await house.store.spoken(active, Span(since=days.since, until=days.until, calendar=calendar))
     dearest = await house.store.dearest(wanted, MOST)
+    costs = await _costs(call, page.rows, wanted)
     return {
         "updatedAt": now,
         "startDate": days.first.isoformat(),
         "endDate": days.last.isoformat(),
-        "sessions": [_row(one, await _cost_of(call, one.key, wanted, dearest)) for one in page.rows],
+        "sessions": [_row(one, costs.get(one.key, LedgerTotal())) for one in page.rows],
         "totals": totals(_sum(groups)),
         "aggregates": {
-            "sessionCount": sum(map(len, active)),
-            **_message_counts(await _spoken(call, active, days), groups),
+            "sessionCount": talk.sessions,
+            **_message_counts(talk.days, groups),
             "byModel": _apart(groups, lambda one: {"provider": one.provider, "model": one.model}),
             "byProvider": _apart(groups, lambda one: {"provider": one.provider}),
             "byAgent": _apart(groups, lambda one: {"agentId": one.agent}),
@@ -73,7 +77,7 @@ async def cost(call: Call, params: family.CostParams) -> Cost:
         since=days.since,
         until=days.until,
     )
-    groups = await _spending(call, wanted, days)
+    groups = await call.house.store.spending(wanted, days.calendar(now))
     return Cost(
         updatedAt=now,
         days=max(0, (days.last - days.first).days + 1),
@@ -104,56 +108,18 @@ async def logs(call: Call, params: family.LogParams) -> Log:
     return Log(logs=[row for row in rows if row is not None])
 
 
-async def _spending(call: Call, wanted: LedgerQuery, days: Days) -> tuple[Spent, ...]:
-    found = list[Spent]()
-    for part in days.parts(call.house.clock.now()):
-        within = replace(wanted, since=part.span.since, until=part.span.until)
-        some = await call.house.store.spending(within, shift=part.span.shift)
-        found += some if part.only is None else [replace(one, day=part.only) for one in some]
-    return tuple(found)
-
-
-async def _active(call: Call, query: SessionQuery, since: int) -> list[frozenset[SessionKey]]:
-    """All that was touched since a moment, and not just a page of it: in what was not, nothing was said since."""
-    found, wanted = list[frozenset[SessionKey]](), replace(query, active_since=max(since, 0), limit=STEP)
-    while True:
-        page = await call.house.store.list_sessions(wanted)
-        found.append(frozenset(row.key for row in page.rows))
-        if not page.more:
-            return found
-        last = page.rows[-1]
-        wanted = replace(wanted, after=Cursor(updated=last.times.updated, key=str(last.key)))
-
-
-async def _spoken(call: Call, active: Sequence[frozenset[SessionKey]], days: Days) -> list[Spoken]:
-    found = dict[int, Spoken]()
-    for part in days.parts(call.house.clock.now()):
-        for keys in active:
-            for one in await call.house.store.spoken(keys, part.span):
-                day = one.day if part.only is None else part.only
-                before = found.get(day, Spoken(day=day))
-                found[day] = Spoken(
-                    day=day,
-                    user=before.user + one.user,
-                    assistant=before.assistant + one.assistant,
-                    tools=before.tools + one.tools,
-                )
-    return list(found.values())
-
-
 def _whose(call: Call) -> Principal | None:
     """The owner sees what everybody caused, others what they did."""
     return None if call.caller.rules_all else call.caller.principal
 
 
-async def _cost_of(call: Call, key: SessionKey, wanted: LedgerQuery, dearest: Dearest) -> LedgerTotal:
-    """What a session cost. Most often it is among the dearest, and else asked for only if not all of them are there."""
-    for one in dearest.sessions:
-        if one.key == key:
-            return one.total
-    if dearest.count == len(dearest.sessions):
-        return LedgerTotal()
-    return await call.house.store.usage(replace(wanted, key=key))
+async def _costs(
+    call: Call, sessions: Iterable[Session], wanted: LedgerQuery
+) -> dict[SessionKey, LedgerTotal]:
+    """What each of these sessions cost, if it did."""
+    keys = frozenset(one.key for one in sessions)
+    found = await call.house.store.dearest(replace(wanted, keys=keys), MOST)
+    return {one.key: one.total for one in found.sessions}
 
 
 async def _by_session(call: Call, dearest: Dearest, listed: SessionQuery, whole: LedgerTotal) -> JsonObject:

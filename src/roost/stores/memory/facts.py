@@ -11,7 +11,6 @@ from roost.core.deliveries import DeliveryState
 from roost.core.devices import Registered
 from roost.core.entries import Entry
 from roost.core.events import Event
-from roost.core.figures import DAY_MS
 from roost.core.firings import FiringState
 from roost.core.fleet import Hosting
 from roost.core.inbound import InboundState
@@ -19,7 +18,7 @@ from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.ledger import Dearest, Denial, LedgerRow, LedgerTotal, Spent, SpentBy
 from roost.core.numbers import refuse_oversized
-from roost.core.queries import EVERY_DENIAL, DenialQuery, LedgerQuery
+from roost.core.queries import EVERY_DENIAL, Calendar, DenialQuery, LedgerQuery
 from roost.core.retention import Candidate, Fullness, Record, sort_of
 from roost.core.sessions import Session, SessionKind
 from roost.core.workload import UNDONE, Workload
@@ -96,10 +95,10 @@ class FactTables(State):
     async def usage(self, query: LedgerQuery) -> LedgerTotal:
         return _total(self._calls(query))
 
-    async def spending(self, query: LedgerQuery, shift: int) -> tuple[Spent, ...]:
+    async def spending(self, query: LedgerQuery, calendar: Calendar) -> tuple[Spent, ...]:
         groups: dict[tuple[int, str, str, str], list[LedgerRow]] = {}
         for row in self._calls(query):
-            name = ((row.at + shift) // DAY_MS, row.key.agent, row.provider, row.model)
+            name = (calendar.day(row.at), row.key.agent, row.provider, row.model)
             groups.setdefault(name, []).append(row)
         return tuple(
             Spent(day=day, agent=agent, provider=provider, model=model, total=_total(rows))
@@ -123,6 +122,7 @@ class FactTables(State):
             tree = (row.key, *(self._trees.get(row.key) or ()))
             if (
                 query.key in (None, row.key)
+                and (query.keys is None or row.key in query.keys)
                 and (query.tree_of is None or query.tree_of in tree)
                 and query.agent in (None, row.key.agent)
                 and query.principal in (None, row.principal)

@@ -9,7 +9,6 @@ from roost.core.addresses import Address
 from roost.core.entries import Entry
 from roost.core.errors import Conflict
 from roost.core.exchanges import Completion, Exchange
-from roost.core.figures import DAY_MS
 from roost.core.inbound import Inbound, InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.listing import Glance, glance_at
@@ -57,16 +56,22 @@ class MemoryTables(FactTables, DeliveryTables, JobTables, PointTables):
         return tuple(sorted(below, key=str))
 
     async def sessions(self, query: SessionQuery) -> Sequence[Session]:
-        rows = [
-            session
-            for session in self._sessions
-            if wanted(session, query) and self._shows(session.key, query.scope)
-        ]
+        rows = self._listed(query)
         rows.sort(key=lambda session: (-session.times.updated, str(session.key)))
         if query.after is not None:
             place = (-query.after.updated, query.after.key)
             rows = [row for row in rows if (-row.times.updated, str(row.key)) > place]
         return rows[query.offset : query.offset + query.limit]
+
+    def _listed(self, query: SessionQuery) -> list[Session]:
+        return [
+            session
+            for session in self._sessions
+            if wanted(session, query) and self._shows(session.key, query.scope)
+        ]
+
+    async def count_listed(self, query: SessionQuery) -> int:
+        return len(self._listed(query))
 
     async def glances(self, query: SessionQuery) -> Sequence[Glance]:
         return [glance_at(session) for session in await self.sessions(query)]
@@ -175,12 +180,13 @@ class MemoryTables(FactTables, DeliveryTables, JobTables, PointTables):
         ]
         return [_apart(entry) for entry in rows[::-1][:limit]]
 
-    async def spoken(self, keys: frozenset[SessionKey], span: Span) -> tuple[Spoken, ...]:
+    async def spoken(self, query: SessionQuery, span: Span) -> tuple[Spoken, ...]:
+        keys = {session.key for session in self._listed(query)}
         days: dict[int, list[Body]] = {}
         for entry in self._entries:
             session = await self.session_by_id(entry.session_id)
             if session is not None and session.key in keys and span.since <= entry.body.at < span.until:
-                days.setdefault((entry.body.at + span.shift) // DAY_MS, []).append(entry.body)
+                days.setdefault(span.calendar.day(entry.body.at), []).append(entry.body)
         return tuple(
             Spoken(
                 day=day,

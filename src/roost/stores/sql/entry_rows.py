@@ -8,11 +8,11 @@ from roost.core.entries import Entry
 from roost.core.events import Event, EventKind
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, ToolResult, UserMessage
-from roost.core.queries import Position, SearchHit, SearchQuery, Span, Spoken
+from roost.core.queries import Position, SearchHit, SearchQuery, SessionQuery, Span, Spoken
 from roost.core.sessions import Generation
 from roost.stores.bodies import dump_body, load_body
 from roost.stores.codec import key_text, sound, stored_key
-from roost.stores.sql.rows import Bindings, Row, filtered, listed, scope_conditions
+from roost.stores.sql.rows import Bindings, Row, filtered, listed, scope_conditions, spells
 from roost.stores.sql.session_rows import SessionRows
 
 END = 2**62
@@ -48,10 +48,13 @@ class EntryRows(SessionRows):
         rows = await self._all(statement, (generation.session_id, cut, limit))
         return [_read_entry(generation.session_id, row) for row in rows]
 
-    async def spoken(self, keys: frozenset[SessionKey], span: Span) -> tuple[Spoken, ...]:
-        bindings: Bindings = {"tenant": self._tenant, "keys": listed(map(key_text, keys))}
-        meant: Bindings = {"since": span.since, "until": span.until, "shift": span.shift}
-        rows = await self._all("spoken", {**bindings, **meant})
+    async def spoken(self, query: SessionQuery, span: Span) -> tuple[Spoken, ...]:
+        bindings: Bindings = {
+            "since": span.since,
+            "until": span.until,
+            "spells": spells(span.calendar),
+        }
+        rows = await self._listed("spoken", query, bindings)
         return tuple(
             Spoken(day=day, user=int(user), assistant=int(words), tools=int(tools))
             for day, user, words, tools in rows

@@ -8,10 +8,10 @@ from roost.core.fleet import Hosting
 from roost.core.leases import Gateway, Lease
 from roost.core.ledger import Dearest, Denial, LedgerRow, LedgerTotal, Spent, SpentBy
 from roost.core.messages import Usage
-from roost.core.queries import EVERY_DENIAL, DenialQuery, LedgerQuery
+from roost.core.queries import EVERY_DENIAL, Calendar, DenialQuery, LedgerQuery
 from roost.core.runs import RunKind
 from roost.stores.codec import key_text, parse_key, parse_principal, sound
-from roost.stores.sql.rows import Binding, Rows, filtered
+from roost.stores.sql.rows import Binding, Rows, filtered, listed, spells
 
 
 class FactRows(Rows):
@@ -81,9 +81,9 @@ class FactRows(Rows):
     async def usage(self, query: LedgerQuery) -> LedgerTotal:
         return _read_total(await self._row(*self._asked("usage", query)))
 
-    async def spending(self, query: LedgerQuery, shift: int) -> tuple[Spent, ...]:
+    async def spending(self, query: LedgerQuery, calendar: Calendar) -> tuple[Spent, ...]:
         statement, bindings = self._asked("spending", query)
-        rows = await self._rows(statement, {**bindings, "shift": shift})
+        rows = await self._rows(statement, {**bindings, "spells": spells(calendar)})
         return tuple(
             Spent(day=day, agent=agent, provider=provider, model=model, total=_read_total(figures))
             for day, agent, provider, model, *figures in rows
@@ -108,6 +108,7 @@ class FactRows(Rows):
         """A statement over the calls that are meant, and what it binds."""
         given: dict[str, tuple[str, Binding | None]] = {
             "key": ("where_key", key_text(query.key) if query.key else None),
+            "keys": ("where_keys", listed(map(key_text, query.keys)) if query.keys is not None else None),
             "tree_of": ("where_tree", key_text(query.tree_of) if query.tree_of else None),
             "agent": ("where_agent", query.agent),
             "owner": ("where_owner", str(query.principal) if query.principal else None),

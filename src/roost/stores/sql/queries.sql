@@ -55,6 +55,9 @@ FROM sessions s WHERE s.tenant = :tenant /* filters */ ORDER BY s.updated_at DES
 SELECT s.parent, s.key FROM sessions s WHERE s.tenant = :tenant /* filters */
 ORDER BY s.updated_at DESC, s.key LIMIT :limit OFFSET :offset;
 
+-- name: count_listed
+SELECT count(*) FROM sessions s WHERE s.tenant = :tenant /* filters */;
+
 -- name: where_unarchived
 AND s.archived_at IS NULL;
 
@@ -393,13 +396,19 @@ SELECT count(*), sum(input >> 32), sum(output >> 32), sum(cache_read >> 32), sum
 FROM ledger s WHERE s.tenant = :tenant /* filters */;
 
 -- name: spending
-SELECT (s.at + :shift) / 86400000, s.agent, s.provider, s.model, count(*),
+WITH spells AS MATERIALIZED (
+    SELECT CAST(value ->> '$.since' AS BIGINT) AS since, CAST(value ->> '$.until' AS BIGINT) AS until,
+        CAST(value ->> '$.ahead' AS BIGINT) AS ahead
+    FROM json_each(:spells)
+)
+SELECT (SELECT (s.at + ahead) / 86400000 FROM spells WHERE s.at >= since AND s.at < until LIMIT 1) AS day,
+    s.agent, s.provider, s.model, count(*),
     sum(input >> 32), sum(output >> 32), sum(cache_read >> 32), sum(cache_write >> 32),
     sum(total >> 32), sum(cost_micros >> 32), sum(input & 4294967295), sum(output & 4294967295),
     sum(cache_read & 4294967295), sum(cache_write & 4294967295), sum(total & 4294967295),
     sum(cost_micros & 4294967295)
 FROM ledger s WHERE s.tenant = :tenant /* filters */
-GROUP BY 1, s.agent, s.provider, s.model;
+GROUP BY day, s.agent, s.provider, s.model;
 
 -- name: dearest
 SELECT count(*) OVER (), s.key, count(*),
@@ -417,11 +426,17 @@ FROM ledger s WHERE s.tenant = :tenant /* filters */
 ORDER BY s.at DESC, s.id DESC LIMIT :limit OFFSET :offset;
 
 -- name: spoken
-SELECT (e.at + :shift) / 86400000, sum(CASE WHEN e.role = 'user' THEN 1 ELSE 0 END),
-    sum(CASE WHEN e.role = 'assistant' THEN 1 ELSE 0 END), sum(CASE WHEN e.role = 'tool' THEN 1 ELSE 0 END)
+WITH spells AS MATERIALIZED (
+    SELECT CAST(value ->> '$.since' AS BIGINT) AS since, CAST(value ->> '$.until' AS BIGINT) AS until,
+        CAST(value ->> '$.ahead' AS BIGINT) AS ahead
+    FROM json_each(:spells)
+)
+SELECT (SELECT (e.at + ahead) / 86400000 FROM spells WHERE e.at >= since AND e.at < until LIMIT 1) AS day,
+    sum(CASE WHEN e.role = 'user' THEN 1 ELSE 0 END), sum(CASE WHEN e.role = 'assistant' THEN 1 ELSE 0 END),
+    sum(CASE WHEN e.role = 'tool' THEN 1 ELSE 0 END)
 FROM sessions s JOIN generations g ON g.session = s.id JOIN entries e ON e.generation = g.id
-WHERE s.tenant = :tenant AND s.key IN (SELECT value FROM json_each(:keys)) AND e.at >= :since AND e.at < :until
-GROUP BY 1 ORDER BY 1;
+WHERE s.tenant = :tenant AND e.at >= :since AND e.at < :until /* filters */
+GROUP BY day ORDER BY day;
 
 -- name: where_tree
 AND s.key IN (SELECT :tree_of UNION SELECT descendant FROM lineage WHERE ancestor = :tree_of);

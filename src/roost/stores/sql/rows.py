@@ -12,10 +12,12 @@ from typing import Any, ClassVar, TypeAlias
 from roost.core.errors import Conflict
 from roost.core.inbound import InboundRecord
 from roost.core.keys import SessionKey
+from roost.core.queries import Calendar
 from roost.core.visibility import VisibleScope
 from roost.stores.codec import decode_shared, encode, key_text, to_text
 from roost.stores.statements import load
 
+_FOREVER = 2**62
 FILTERS = "/* filters */"
 TENANT = "default"
 Binding: TypeAlias = int | str | None
@@ -104,6 +106,15 @@ def scope_conditions(scope: VisibleScope, bindings: Bindings) -> list[str]:
 def listed(words: Iterable[str]) -> str:
     """Words in the form that a database makes rows of."""
     return to_text(sorted(words))
+
+
+def spells(calendar: Calendar) -> str:
+    """The times between two shifts, each with how far the clocks are ahead: the newest first, where most rows are."""
+    found, until = [], _FOREVER
+    for shift in reversed(calendar.shifts):
+        found.append({"since": shift.since, "until": until, "ahead": shift.ahead})
+        until = shift.since
+    return to_text([*found, {"since": -_FOREVER, "until": until, "ahead": calendar.ahead}])
 
 
 def inbound_update(record: InboundRecord) -> tuple[Binding, ...]:

@@ -48,13 +48,17 @@ class SessionRows(Rows):
         return tuple(stored_key(row[0]) for row in await self._all("working_below", (key_text(key),)))
 
     async def sessions(self, query: SessionQuery) -> Sequence[Session]:
-        return read_sessions(await self._listed("sessions", query))
+        return read_sessions(await self._paged("sessions", query))
+
+    async def count_listed(self, query: SessionQuery) -> int:
+        ((found,),) = await self._listed("count_listed", query, {})
+        return int(found)
 
     async def glances(self, query: SessionQuery) -> Sequence[Glance]:
-        return read_glances(await self._listed("glances", query))
+        return read_glances(await self._paged("glances", query))
 
     async def kin(self, query: SessionQuery) -> Sequence[tuple[SessionKey, SessionKey]]:
-        rows = await self._listed("kin", query)
+        rows = await self._paged("kin", query)
         return [(stored_key(parent), stored_key(child)) for parent, child in rows]
 
     async def insert_session(self, session: Session) -> None:
@@ -167,8 +171,13 @@ class SessionRows(Rows):
         )
         await self._insert_new("insert_generation", values, f"session id {generation.session_id}")
 
-    async def _listed(self, statement: str, query: SessionQuery) -> Sequence[Any]:
-        bindings: Bindings = {"tenant": self._tenant, "limit": query.limit, "offset": query.offset}
+    async def _paged(self, statement: str, query: SessionQuery) -> Sequence[Any]:
+        page: Bindings = {"limit": query.limit, "offset": query.offset}
+        return await self._listed(statement, query, page)
+
+    async def _listed(self, statement: str, query: SessionQuery, more: Bindings) -> Sequence[Any]:
+        """What a statement finds of the sessions that a query means, with what `more` it binds."""
+        bindings: Bindings = {"tenant": self._tenant, **more}
         conditions = list_conditions(query, bindings) + scope_conditions(query.scope, bindings)
         return await self._rows(filtered(self.sql, statement, conditions), bindings)
 

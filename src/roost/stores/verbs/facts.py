@@ -5,7 +5,7 @@ from roost.core.events import Event
 from roost.core.keys import SessionKey
 from roost.core.ledger import Dearest, Denial, LedgerRow, LedgerTotal, Spent
 from roost.core.numbers import refuse_oversized
-from roost.core.queries import EVERY_DENIAL, DenialQuery, LedgerQuery, refuse_limit
+from roost.core.queries import EVERY_DENIAL, UTC_DAYS, Calendar, DenialQuery, LedgerQuery, refuse_limit
 from roost.stores.applying import apply
 from roost.stores.verbs.base import Verbs
 
@@ -17,8 +17,8 @@ class FactVerbs(Verbs):
     async def usage(self, query: LedgerQuery) -> LedgerTotal:
         return await self._look(lambda tables: tables.usage(query))
 
-    async def spending(self, query: LedgerQuery, *, shift: int = 0) -> tuple[Spent, ...]:
-        found = await self._read(lambda tables: tables.spending(query, shift))
+    async def spending(self, query: LedgerQuery, calendar: Calendar = UTC_DAYS) -> tuple[Spent, ...]:
+        found = await self._read(lambda tables: tables.spending(query, calendar))
         return tuple(sorted(found, key=lambda one: (one.day, one.agent, one.provider, one.model)))
 
     async def dearest(self, query: LedgerQuery, limit: int) -> Dearest:

@@ -28,7 +28,7 @@ from roost.core.queries import (
     SessionContext,
     SessionQuery,
     Span,
-    Spoken,
+    Talk,
     refuse_limit,
 )
 from roost.core.runs import Claim, Run
@@ -143,8 +143,13 @@ class SessionVerbs(Verbs):
     async def search(self, query: SearchQuery) -> tuple[SearchHit, ...]:
         return await self._look(lambda tables: tables.search(query))
 
-    async def spoken(self, keys: frozenset[SessionKey], span: Span) -> tuple[Spoken, ...]:
-        return await self._read(lambda tables: tables.spoken(keys, span))
+    async def spoken(self, query: SessionQuery, span: Span) -> Talk:
+        whole = replace(query, after=None)
+
+        async def verb(tables: Tables) -> Talk:
+            return Talk(sessions=await tables.count_listed(whole), days=await tables.spoken(whole, span))
+
+        return await self._read(verb)
 
 
 def _page(rows: Sequence[Row], query: SessionQuery) -> Page[Row]:

@@ -26,6 +26,8 @@ WHOLE = {
     "usage",
     "spending",
     "dearest",
+    "spoken",
+    "count_listed",
     "used_bytes",
     "count_unarchived",
     "count_sessions",
@@ -58,6 +60,9 @@ GIVEN = {
     "after_key": "'agent:main:s7'",
     "caller": "'agent:main:s7'",
     "told": "'person:web:p7'",
+    "since": "0",
+    "until": "1000",
+    "spells": """'[{"since": 0, "until": 1000, "ahead": 0}]'""",
 }
 GROWING = "sessions|lineage|generations|entries|entry_search|events|inbound|runs|exchanges|completions|deliveries|ledger|denials"
 STATEMENTS = sorted(
@@ -159,6 +164,10 @@ async def test_a_statement_finds_its_rows_by_an_index(planner: Connection, name:
         ("glances", ["where_unarchived"]),
         ("glances", ["where_unarchived", "where_of_owner"]),
         ("kin", ["where_unarchived", "where_parents"]),
+        ("spoken", ["where_unarchived", "where_keys"]),
+        ("spoken", ["where_in_tree"]),
+        ("count_listed", ["where_unarchived", "where_keys"]),
+        ("count_listed", ["where_in_tree"]),
         ("denials", ["where_caller"]),
         ("denials", ["where_at_door"]),
         ("denials", ["where_told"]),
