@@ -10,6 +10,7 @@ from roost.core.events import Event
 from roost.core.exchanges import Completion, Exchange
 from roost.core.firings import Firing
 from roost.core.fleet import Fleet
+from roost.core.guests import Guests
 from roost.core.inbound import InboundRecord, InboundState, InputMode
 from roost.core.jobs import Job
 from roost.core.keys import SessionKey
@@ -55,6 +56,7 @@ class Around:
     due: tuple[Job, ...]
     fired: tuple[tuple[Firing, ...], ...]
     devices: Devices
+    guests: Guests
     overdue: tuple[Run, ...]
     shown: int
     workload: Workload
@@ -101,6 +103,7 @@ async def around(store: Store) -> Around:
         due=await store.due_jobs(NOON, 100),
         fired=tuple([(await store.firings(job, limit=100)).rows for job in (None, *pools.JOBS)]),
         devices=await store.devices(),
+        guests=await store.guests(),
         overdue=await store.overdue_runs(NOON),
         shown=(await store.fullness()).sessions,
         workload=await store.workload(),

@@ -13,6 +13,8 @@ from roost.core.entries import EntryDraft
 from roost.core.exchanges import Completion, CompletionStatus, Exchange, ExchangeState, Phase
 from roost.core.firings import Firing, FiringState, PutFiring
 from roost.core.grants import Scope
+from roost.core.guests import Knock
+from roost.core.identities import Identity
 from roost.core.imports import ImportedGeneration, ImportedSession
 from roost.core.inbound import Inbound, InputMode, Source
 from roost.core.keys import SessionKey
@@ -74,6 +76,8 @@ FIRINGS = tuple(f"f-{number}" for number in range(1, 5))
 POINTS = ("early", "late")
 DEVICES = ("tablet", "phone")
 REQUESTS = ("q-1", "q-2", "q-3")
+KNOCKS = ("k-1", "k-2", "k-3")
+CODES = ("ABCD2345", "EFGH6789")
 CALLS = tuple(f"u-{number}" for number in range(1, 6))
 WORDS = ("zebra", "crossing zebra", "预算", "strasse")
 TEXTS = ("zebra", "Zebra crossing", "项目预算的问题", "a\nb", "Straße", "")
@@ -202,6 +206,15 @@ requests = st.builds(
     address=st.sampled_from(("here", "there")),
     code=st.just("CODE"),
     at=moments,
+)
+knocks = st.builds(
+    Knock,
+    id=st.sampled_from(KNOCKS),
+    identity=st.builds(Identity, channel=st.just("telegram"), id=st.sampled_from(("7", "8"))),
+    chat=addresses,
+    code=st.sampled_from(CODES),
+    at=moments,
+    name=st.none() | texts,
 )
 completions = st.builds(
     Completion, child_run=runs, child=keys, requester=keys, batch=runs, created_at=moments

@@ -89,6 +89,7 @@ READING = frozenset(
         "fullness",
         "gateways",
         "generations",
+        "guests",
         "history",
         "inbound",
         "inbound_by_key",

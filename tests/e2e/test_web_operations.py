@@ -3,18 +3,22 @@
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
+from functools import partial
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from roost.clock import SystemClock
+from roost.core.guests import knock
 from roost.core.messages import ToolCall
 from roost.core.models import FailureKind
 from roost.testing.scripts import Fail, calls
 from tests.e2e.seeds import MINUTE, seeding
 from tests.e2e.stage import CHROMIUM, REMEDY, Stage, Visitor, staged, visit
 from tests.parts import NeedPart
+from tests.unit.core.test_guests import knocking
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 ONE_LINE = "one => one.clientHeight < 2 * parseFloat(getComputedStyle(one).lineHeight)"
@@ -27,8 +31,10 @@ def stage(need_part: NeedPart, tmp_path_factory: pytest.TempPathFactory) -> Iter
     home = tmp_path_factory.mktemp("home")
 
     async def seed() -> None:
-        async with seeding(home):
-            pass
+        now = SystemClock().now()
+        async with seeding(home) as seeded:
+            for who in ("7", "8"):
+                await seeded.change_guests(partial(knock, wanted=knocking(who, at=now)))
         with closing(sqlite3.connect(home / "roost.db")) as store, store:
             died = SystemClock().now() - MINUTE
             store.execute("UPDATE gateways SET expires_at = ?", (died,))
@@ -78,6 +84,28 @@ async def test_why_a_run_failed_stands_in_operations_and_in_its_conversation(
     await visitor.say("once more")
     await expect(page.locator(".said.agent:not(.speaking)")).to_contain_text("I heard you.")
     await expect(page.locator(".note")).to_have_count(0)
+
+
+async def test_who_asks_on_a_channel_is_let_in_by_the_code_he_was_told(
+    visitor: Visitor, tmp_path: Path
+) -> None:
+    page = visitor.page
+    await visitor.go("#/operations/people")
+    asking, let_in = (page.locator(".page-body section").nth(number) for number in (0, 1))
+    await expect(asking.get_by_role("button", name="Reject")).to_have_count(2)
+    await expect(asking).not_to_contain_text("CODE7")
+    await page.get_by_label("Code that you were given").fill("wrong")
+    await page.get_by_role("button", name="Let in").click()
+    await expect(page.get_by_role("status")).to_contain_text("nobody who asks to be let in has this code")
+    await page.get_by_label("Code that you were given").fill("code7")
+    await page.get_by_role("button", name="Let in").click()
+    await expect(let_in.locator(".card")).to_contain_text("Ann · 7")
+    await page.screenshot(path=tmp_path / "people.png")
+    await asking.get_by_role("button", name="Reject").click()
+    await expect(asking).to_contain_text("Nobody asks")
+    await let_in.get_by_role("button", name="Remove").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    await expect(let_in).to_contain_text("Nobody was let in")
 
 
 async def test_on_a_phone_the_chosen_part_is_in_sight_and_a_button_is_one_line(phone: Visitor) -> None:

@@ -171,6 +171,7 @@ PARTS = {
     "audit": "critical",
     "refusals": "Nothing was refused",
     "devices": "No device is paired",
+    "people": "Nobody was let in by a code",
     "configuration": "agents.defaults.model",
 }
 

@@ -163,7 +163,7 @@ async def test_a_command_of_a_client_needs_what_the_call_that_does_the_same_need
 async def test_a_command_begins_no_run_of_an_agent_and_is_refused_whoever_says_it(tmp_path: Path) -> None:
     with anyio.fail_after(LIMIT_S):
         async with gates("memory", tmp_path) as gate, gate.client() as owner:
-            await gate.engine.reload(replace(gate.engine.rules, triggers=("from the top",)))
+            await _also_starts_afresh(gate, "from the top")
             gate.bench.model.otherwise = (Say("words"),)
             exported = await _exports(gate)
             before = await plant(gate, owner, "n1")
@@ -196,7 +196,7 @@ async def test_what_is_more_than_a_command_begins_a_run_of_an_agent(text: str, t
 async def test_a_word_that_starts_afresh_is_a_command_too(tmp_path: Path) -> None:
     with anyio.fail_after(LIMIT_S):
         async with gates("memory", tmp_path) as gate, gate.client() as owner:
-            await gate.engine.reload(replace(gate.engine.rules, triggers=("from the top",)))
+            await _also_starts_afresh(gate, "from the top")
             gate.bench.model.otherwise = (Say("words"),)
             before = await plant(gate, owner, "n1")
             async with gate.client(scopes=["operator.write"]) as client:
@@ -251,3 +251,8 @@ async def _assert_untouched(gate: Gate, before: Session) -> None:
     assert after._replace(events=before.events, times=before.times, version=before.version) == before
     page = await gate.house.store.history(HistoryQuery(key=before.key))
     assert sum(isinstance(entry.body, AssistantMessage) for entry in page.entries) == 1
+
+
+async def _also_starts_afresh(gate: Gate, words: str) -> None:
+    rules = gate.engine.rules
+    await gate.engine.reload(replace(rules, commands=replace(rules.commands, triggers=(words,))))

@@ -286,6 +286,7 @@ OWNERS = {
     *("gateways.list", "gateways.drain", "security.audit"),
     *("sessions.fork", "roost.fork", "sessions.points.load", "send", "message.action"),
     *("node.list", "node.describe", "node.invoke", "node.pair.list"),
+    *("people.list", "people.approve", "people.reject", "people.remove"),
     *("device.pair.reject", "device.pair.remove", "device.token.rotate", "device.token.revoke"),
 }
 # For nodes, which have sessions of their own.

@@ -47,6 +47,7 @@ STAND_INS: Mapping[str, str] = {
     },
     "src/roost/stores/memory/deliveries.py": "tests/contract/test_store_outbox.py",
     "src/roost/protocol/convert/points.py": "tests/flows/test_points.py",
+    "src/roost/protocol/convert/people.py": "tests/flows/test_pairing.py",
     "src/roost/protocol/families/": "tests/unit/protocol/test_methods.py",
     **{
         f"src/roost/server/{part}": "tests/flows/test_clients.py"

@@ -12,11 +12,14 @@ from roost.config.gateway import TOKEN_FILE
 from roost.core.audit import audit
 from roost.core.filemodes import FileRole, KeptFile, exposed
 from roost.core.findings import Finding, in_order
+from roost.core.guests import NOBODY, Guests
 
 
-def audited(loaded: Loaded, listening: Iterable[str] = ()) -> tuple[Finding, ...]:
-    """All that is found, the worst first; `listening` are the addresses of gateways that run."""
-    return in_order((*audit(exposure(loaded.settings, listening)), *exposed(kept_files(loaded))))
+def audited(loaded: Loaded, guests: Guests = NOBODY, listening: Iterable[str] = ()) -> tuple[Finding, ...]:
+    """All that is found, the worst first; `listening` are the addresses of gateways that run, `guests` who is let in by
+    pairing."""
+    seen = exposure(loaded.settings, listening, guests)
+    return in_order((*audit(seen), *exposed(kept_files(loaded))))
 
 
 def close_files(loaded: Loaded) -> tuple[str, ...]:

@@ -43,7 +43,6 @@ def engine_rules(
         routing=policies.routing_rules(settings),
         queue=policies.queue_policy(settings),
         resets=policies.reset_policy(settings),
-        triggers=policies.extra_triggers(settings),
         sending=policies.send_policy(settings),
         zone=zone,
         limits=Limits(ceiling=CEILING, lanes=lanes),
@@ -120,6 +119,7 @@ def command_rules(loaded: Loaded, registry: Registry, store: Store, version: str
 
     return CommandRules(
         policy=policies.command_policy(settings),
+        triggers=policies.extra_triggers(settings),
         models=registry.catalogue,
         agents=tuple(agent.id for agent in settings.agents.list),
         version=version,

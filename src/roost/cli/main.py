@@ -67,6 +67,10 @@ PARTS = MappingProxyType(
             "roost.cli.onboard:onboard",
             "Set up a model, who shares a conversation, and who you are.",
         ),
+        "people": (
+            "roost.cli.people:app",
+            "People who are let in on a channel by pairing: list, approve, reject, remove.",
+        ),
         "repair": ("roost.cli.repair:repair", "Make anew what follows from other rows of the store."),
         "security": ("roost.cli.security:app", "What is left open to others: audit."),
         "send": ("roost.cli.send:send", "A message to a session, or to a place on a channel."),

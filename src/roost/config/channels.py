@@ -34,8 +34,8 @@ class Account(ChatTools):
     dm_policy: Annotated[
         DmPolicy,
         about(
-            "Who may write directly: under `pairing` and `allowlist` the owner and `allowFrom`. Strangers are refused, "
-            "and `roost denials` names them.",
+            "Who may write directly: under `pairing` and `allowlist` the owner and `allowFrom`. Under `pairing` a "
+            "stranger is told a code, and let in once the owner has it (`roost people`); elsewhere he is told nothing.",
             Takes.AT_ONCE,
         ),
     ] = DmPolicy.PAIRING

@@ -9,6 +9,7 @@ from roost.config.automation import Hooks
 from roost.config.gateway import AuthMode, Gateway
 from roost.config.sandbox import SandboxMode
 from roost.config.settings import Settings
+from roost.core.addresses import DEFAULT_ACCOUNT, Account
 from roost.core.admission import ANYONE
 from roost.core.audit import HookDoor, Trust, View
 from roost.core.channeltraits import KNOWN_CHANNELS
@@ -16,6 +17,7 @@ from roost.core.doors import Door
 from roost.core.edge import Edge
 from roost.core.entrance import is_loopback
 from roost.core.figures import MINUTE_MS
+from roost.core.guests import NOBODY, Guests
 from roost.core.identities import names_channel
 from roost.core.secrets import Secret
 
@@ -24,12 +26,13 @@ GUARDED = frozenset({"require", "verify-ca", "verify-full"})
 _PORT = re.compile(r":\d*$")
 
 
-def exposure(settings: Settings, listening: Iterable[str] = ()) -> View:
-    """`listening` are the addresses at which gateways are reached already, whatever the settings say now."""
+def exposure(settings: Settings, listening: Iterable[str] = (), guests: Guests = NOBODY) -> View:
+    """`listening` are the addresses at which gateways are reached already, whatever the settings say now; `guests` those
+    whom the owner let in beside them."""
     return View(
         edge=_edge(settings.gateway, listening),
         hooks=_hooks(settings.hooks, settings.gateway),
-        doors=tuple(_doors(settings)),
+        doors=tuple(_doors(settings, guests)),
         routing=policies.routing_rules(settings),
         trust=_trust(settings),
     )
@@ -65,12 +68,13 @@ def _hooks(hooks: Hooks, gateway: Gateway) -> HookDoor:
     )
 
 
-def _doors(settings: Settings) -> Iterator[Door]:
+def _doors(settings: Settings, guests: Guests) -> Iterator[Door]:
     for name, channel in settings.channels.items():
         policy = policies.channel_policy(settings, name)
         for account in channel.accounts or (None,):
             own = policy if account is None else policy.at(account)
             if own.enabled:
+                own = guests.through(own, Account(name, account or DEFAULT_ACCOUNT))
                 yield Door(channel=name, account=account, policy=own)
 
 

@@ -1,6 +1,6 @@
 """Settings as the values that core decides with."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import tzinfo
 from zoneinfo import ZoneInfo
@@ -110,17 +110,10 @@ def _bindings(settings: Settings) -> tuple[Binding, ...]:
     )
 
 
-def channel_policy(
-    settings: Settings,
-    channel: str,
-    *,
-    paired: Iterable[str] = (),
-    traits: Traits = KNOWN_CHANNELS,
-) -> ChannelPolicy:
+def channel_policy(settings: Settings, channel: str, *, traits: Traits = KNOWN_CHANNELS) -> ChannelPolicy:
     """Who is let in on a channel and its accounts; of one that is not configured nobody but by pairing."""
     configured = settings.channels.get(channel) or Channel.model_validate({})
     base = ChannelPolicy(
-        paired=frozenset(paired),
         owner_ids=settings.commands.owner_allow_from or (),
         links=identity_links(settings),
         traits=traits,

@@ -262,16 +262,17 @@ def _refuse_more(scopes: Sequence[Scope], record: Collection[Scope]) -> None:
         raise Forbidden(f"missing scope: {missing}", hint="nobody can hand out a scope that he has not")
 
 
-Registered: TypeAlias = Device | PairingRequest
+Row: TypeAlias = Device | PairingRequest
 Decide: TypeAlias = Callable[[Devices], tuple[Devices, Found]]
 
 
-def row_name(one: Registered) -> str:
+def row_name(one: Row) -> str:
     """What a device or a request is kept under. A device asks once at a time."""
     return f"paired:{one.id}" if isinstance(one, Device) else f"pending:{one.identity.id}"
 
 
-def gathered(rows: Iterable[Registered]) -> Devices:
+def gathered(rows: Iterable[object]) -> Devices:
+    """Those among what is kept of whoever was let in."""
     found = tuple(rows)
     return Devices(
         paired=tuple(one for one in found if isinstance(one, Device)),
@@ -279,6 +280,6 @@ def gathered(rows: Iterable[Registered]) -> Devices:
     )
 
 
-def rows_of(devices: Devices) -> dict[str, Registered]:
-    rows: tuple[Registered, ...] = (*devices.paired, *devices.pending)
+def rows_of(devices: Devices) -> dict[str, Row]:
+    rows: tuple[Row, ...] = (*devices.paired, *devices.pending)
     return {row_name(one): one for one in rows}

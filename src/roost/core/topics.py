@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 class TopicKind(StrEnum):
     """News of any run or delivery; that one may be due to be taken up; that one was asked to end; news of one session;
-    that a run of it came to its end; news of any job, of any message to another gateway."""
+    that a run of it came to its end; news of any job, of any message to another gateway, of who is let in by pairing."""
 
     RUNS = "runs"
     RUNS_DUE = "runs-due"
@@ -17,6 +17,7 @@ class TopicKind(StrEnum):
     RUN_ENDED = "run-ended"
     JOBS = "jobs"
     REMOTES = "remotes"
+    GUESTS = "guests"
 
 
 class Topic(NamedTuple):

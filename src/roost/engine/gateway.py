@@ -11,6 +11,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from roost.core.addresses import Account
+from roost.core.admission import PairingRequired
 from roost.core.deliveries import DeliveryState
 from roost.core.envelopes import Envelope
 from roost.core.errors import Fenced, RoostError
@@ -21,10 +22,11 @@ from roost.engine.census import Census
 from roost.engine.comparing import compare
 from roost.engine.couriers import Couriers
 from roost.engine.feed import Feed
+from roost.engine.guestbook import Guestbook
 from roost.engine.heeding import heed
 from roost.engine.hooks import Hooks
 from roost.engine.hosting import ChannelHost
-from roost.engine.inbox import Inbox
+from roost.engine.inbox import Inbox, TurnedAway
 from roost.engine.jobs import Jobs
 from roost.engine.keeping import until_kept
 from roost.engine.leasing import regained, release, renew
@@ -86,6 +88,7 @@ class Engine:
         self.waits = Waits(store, clock)
         self.census = Census(store, clock, self._book)
         self.operations = Operations(store, clock, new_id, self._book, self.stops, self.census)
+        self._guestbook = Guestbook(store, clock, new_id, self._book, places)
         self.inbox = Inbox(store, clock, new_id, self._book, self.stops, channels, self.census)
         self._channels = places
         self._supervisor = Supervisor(clock, jitter)
@@ -159,6 +162,7 @@ class Engine:
                     renewing = partial(renew, self.store, self.clock, lease, self._config_hash, self._renewed)
                     group.start_soon(partial(keep, "lease", renewing, longest_wait_ms=RENEW_AGAIN_MS))
                     await self._recovered_once(lease, group)
+                    group.start_soon(keep, "guests", self._guestbook.follow)
                     await self._hosted_once(lease, group)
                     await self._reconciled_once(group)
                     group.start_soon(keep, "outbox", partial(self._outbox.serve, lease, group))
@@ -260,7 +264,11 @@ class Engine:
         await self.store.wait_for(DELIVERIES, sent)
 
     async def _receive(self, envelope: Envelope) -> None:
-        await self.inbox.receive(envelope)
+        taken = await self.inbox.receive(envelope)
+        if not isinstance(taken, TurnedAway) or not isinstance(taken.decision, PairingRequired):
+            return
+        if await self._guestbook.answer(envelope):
+            await self.inbox.receive(envelope)
 
     async def _recovered_once(self, lease: Lease, group: TaskGroup) -> None:
         """Wait for the first attempt; what it could not do holds only the sessions it belongs to, and is tried again

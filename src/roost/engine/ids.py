@@ -1,8 +1,12 @@
-"""Ids that sort by the time they were made."""
+"""Ids that sort by the time they were made, and codes that people read to each other."""
 
 import secrets
 
 from roost.ports import Clock
+
+# Without those that are taken for one another.
+CODE_LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
+CODE_LENGTH = 8
 
 
 class FreshIds:
@@ -21,3 +25,7 @@ def uuid7(milliseconds: int, chance: bytes) -> str:
     number = number & ~(0x3 << 62) | 0x2 << 62
     text = f"{number:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def new_code() -> str:
+    return "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))

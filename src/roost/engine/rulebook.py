@@ -3,9 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import anyio
 
+from roost.core.guests import Guests
 from roost.engine.rules import Rules
 
 
@@ -24,12 +26,19 @@ class Rulebook:
         return self._rules
 
     def replace(self, rules: Rules) -> int:
-        """The rules change; answers the number of the edition before."""
-        self._rules = rules
+        """The rules change, but for who was let in by pairing; answers the number of the edition before."""
+        self._put(rules, self._rules.guests)
         self._edition += 1
+        return self._edition - 1
+
+    def let_in(self, guests: Guests) -> None:
+        """Others are let in by pairing. That is no new edition: no run has to end first."""
+        self._put(self._rules, guests)
+
+    def _put(self, rules: Rules, guests: Guests) -> None:
+        self._rules = rules if rules.guests == guests else replace(rules, guests=guests)
         self._replaced.set()
         self._replaced = anyio.Event()
-        return self._edition - 1
 
     async def replaced(self, rules: Rules) -> None:
         """Return once others than these are in force."""

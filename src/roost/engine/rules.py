@@ -17,6 +17,7 @@ from roost.core.effects import Effects
 from roost.core.entrance import Entrance
 from roost.core.exports import Piece, Reached
 from roost.core.findings import Finding
+from roost.core.guests import NOBODY, Guests
 from roost.core.heartbeats import Beat, Beating
 from roost.core.hooks import HookRules
 from roost.core.inbound import Inbound
@@ -123,9 +124,11 @@ Pieces: TypeAlias = Callable[[SessionKey, bool, Reached | None, Callable[[bytes]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandRules:
-    """What chat commands go by: who may use them, what they can name, and what masks the transcripts they show."""
+    """What chat commands go by: who may use them, what they can name, which words beside them start afresh, and what masks
+    the transcripts they show."""
 
     policy: CommandPolicy = field(default_factory=CommandPolicy)
+    triggers: tuple[str, ...] = ()
     models: Catalogue = field(default_factory=lambda: Catalogue(()))
     agents: tuple[str, ...] = ("main",)
     version: str = ""
@@ -200,23 +203,24 @@ class Housekeeping:
     timers: TimerRules = field(default_factory=TimerRules)
     hooks: HookRules = field(default_factory=HookRules)
     remotes: Mapping[str, Remote] = field(default_factory=dict)
-    audit: Callable[[], tuple[Finding, ...]] = tuple
+    audit: Callable[[Guests], tuple[Finding, ...]] = lambda guests: ()
     joined: Joined = lambda snapshot, inbound, met: ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """`doors` say who is let in, by channel; a channel without one lets in nobody but by pairing.
+    """`doors` say who is let in, by channel; a channel without one lets in nobody but by pairing. `guests` are those who
+    were let in so.
 
     A run in which nothing happens for `idle_ms` is given up; a model that says nothing for `stream_idle_ms` has failed.
     """
 
     cast: Cast
     doors: Mapping[str, ChannelPolicy] = field(default_factory=dict)
+    guests: Guests = NOBODY
     routing: RoutingRules = field(default_factory=RoutingRules)
     queue: QueuePolicy = field(default_factory=QueuePolicy)
     resets: ResetPolicy = field(default_factory=ResetPolicy)
-    triggers: tuple[str, ...] = ()
     sending: SendPolicy | None = None
     zone: tzinfo = UTC
     commands: CommandRules = field(default_factory=CommandRules)
@@ -228,7 +232,7 @@ class Rules:
     most_steps: int = 200
 
     def door(self, at: Account) -> ChannelPolicy:
-        return self.doors.get(at.channel, ChannelPolicy()).at(at.account)
+        return self.guests.through(self.doors.get(at.channel, ChannelPolicy()).at(at.account), at)
 
     def judge(self, session: Session, delivery: Delivery) -> Verdict:
         """Whether a message may go out. By an account that is off nothing does, nor the answer to a command."""

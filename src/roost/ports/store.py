@@ -12,6 +12,8 @@ from roost.core.entries import Entry, EntryDraft
 from roost.core.events import Event
 from roost.core.feeds import News
 from roost.core.fleet import Fleet
+from roost.core.guests import Decide as DecideGuests
+from roost.core.guests import Guests
 from roost.core.inbound import Accepted, Inbound, InboundRecord
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway, Lease
@@ -112,6 +114,14 @@ class Store(Lists, Jobs, Points, Imports, Exchanges, Runs, Protocol):
 
     async def change_devices(self, decide: DecideDevices[Found]) -> Found:
         """Write the devices that `decide` leaves; what it found."""
+        ...
+
+    # -- guests --------------------------------------------------------------------------------------
+
+    async def guests(self) -> Guests: ...
+
+    async def change_guests(self, decide: DecideGuests[Found]) -> Found:
+        """Write the guests that `decide` leaves, and wake who waits for news of them; what it found."""
         ...
 
     # -- sessions ------------------------------------------------------------------------------------

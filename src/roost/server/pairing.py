@@ -15,6 +15,7 @@ from roost.core.devices import (
     standing,
 )
 from roost.core.grants import EVERY, Role, Scope, grant
+from roost.engine.ids import new_code
 from roost.protocol.convert.devices import requested, resolved
 from roost.protocol.handshake import Connect, Refusal
 from roost.protocol.handshake import Device as Proof
@@ -22,8 +23,6 @@ from roost.protocol.turnedaway import CROWDED, WRONG_CODE, WRONG_DEVICE_TOKEN, t
 from roost.server.auth import Admitted, Issued, Peer
 from roost.server.house import House
 
-CODE_LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
-CODE_LENGTH = 8
 TOKEN_BYTES = 32
 METHOD = "device-token"
 
@@ -101,7 +100,7 @@ class Pairing:
             role=connect.role,
             scopes=() if connect.role == Role.NODE else grant(connect.scopes, EVERY),
             address=peer.host,
-            code="".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH)),
+            code=new_code(),
             at=self._house.clock.now(),
         )
         asked = await self._house.store.change_devices(lambda known: knock(known, wanted))

@@ -5,12 +5,12 @@ database never suspend, and `drive` runs them on whatever thread owns the connec
 """
 
 from collections.abc import Collection, Coroutine, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
+from roost.core import devices, guests
 from roost.core.addresses import Account, Address
 from roost.core.budgets import Balance, Reservation
 from roost.core.deliveries import Delivery, DeliveryState
-from roost.core.devices import Registered
 from roost.core.entries import Entry
 from roost.core.events import Event
 from roost.core.exchanges import Completion, Exchange
@@ -44,6 +44,9 @@ from roost.core.visibility import EVERYTHING, VisibleScope
 from roost.core.workload import Workload
 
 Answer = TypeVar("Answer")
+
+Registered: TypeAlias = devices.Row | guests.Row
+"""What is kept of whoever was let in, or asks to be: a device by its key, a person by who he is on a channel."""
 
 
 def drive(coroutine: Coroutine[Any, Any, Answer]) -> Answer:
@@ -82,7 +85,7 @@ class Tables(Protocol):
     async def put_hosting(self, hosting: Hosting) -> None: ...
 
     async def registered(self) -> tuple[Registered, ...]:
-        """Every device, and every one that asks to be paired, by name."""
+        """Whoever was let in or asks to be, devices and people, by name."""
         ...
 
     async def put_registered(self, name: str, one: Registered) -> None: ...

@@ -12,6 +12,7 @@ DELIVERIES = Topic(TopicKind.DELIVERIES)
 DELIVERIES_DUE = Topic(TopicKind.DELIVERIES_DUE)
 JOBS = Topic(TopicKind.JOBS)
 REMOTES = Topic(TopicKind.REMOTES)
+GUESTS = Topic(TopicKind.GUESTS)
 
 
 class Waking:
@@ -59,3 +60,6 @@ class Waking:
     def remote_due(self) -> None:
         """There is a message for another gateway."""
         self.topics.add(REMOTES)
+
+    def guests_changed(self) -> None:
+        self.topics.add(GUESTS)

@@ -194,6 +194,8 @@ class CrashingStore(_CrashingExchanges):
         super().__init__(store, crashes)
         self.devices = crashes.around("store.devices", store.devices)
         self.change_devices = crashes.around("store.change_devices", store.change_devices)
+        self.guests = crashes.around("store.guests", store.guests)
+        self.change_guests = crashes.around("store.change_guests", store.change_guests)
         self.session = crashes.around("store.session", store.session)
         self.session_by_id = crashes.around("store.session_by_id", store.session_by_id)
         self.ancestors = crashes.around("store.ancestors", store.ancestors)

@@ -1,4 +1,4 @@
-"""What is around conversations: channels, jobs, devices, facts and upkeep."""
+"""What is around conversations: channels, jobs, devices, guests, facts and upkeep."""
 
 from dataclasses import replace
 from operator import attrgetter
@@ -6,12 +6,13 @@ from operator import attrgetter
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from roost.core import devices
+from roost.core import devices, guests
 from roost.core.addresses import Account
 from roost.core.deliveries import DeliveryState, SendResult
 from roost.core.devices import Issuer, PairingRequest
 from roost.core.effects import AddDelivery, Effects
 from roost.core.grants import EVERY
+from roost.core.guests import Knock
 from roost.core.jobs import Fired, Job
 from roost.core.ledger import Denial, LedgerRow
 from roost.core.principals import OWNER
@@ -49,7 +50,7 @@ class Surroundings(Twins):
             self._both(lambda store: store.leave_channels(self._lease(age)))
         self._both(lambda store: store.host_channels(self._lease(age), served))
 
-    # -- jobs and devices ----------------------------------------------------------------------------
+    # -- jobs, devices and guests --------------------------------------------------------------------
 
     @rule(wanted=pools.jobs, gone=st.booleans())
     def plan(self, wanted: Job, gone: bool) -> None:
@@ -78,6 +79,15 @@ class Surroundings(Twins):
     @rule(name=st.sampled_from(pools.DEVICES))
     def unpair(self, name: str) -> None:
         self._both(lambda store: store.change_devices(lambda known: devices.remove(known, name)))
+
+    @rule(wanted=pools.knocks, code=st.sampled_from(pools.CODES), at=pools.moments)
+    def knock(self, wanted: Knock, code: str, at: int) -> None:
+        self._both(lambda store: store.change_guests(lambda known: guests.knock(known, wanted)))
+        self._both(lambda store: store.change_guests(lambda known: guests.admit(known, code, at)))
+
+    @rule(name=st.sampled_from(pools.KNOCKS))
+    def show_out(self, name: str) -> None:
+        self._both(lambda store: store.change_guests(lambda known: guests.remove(known, name)))
 
     # -- facts, upkeep, questions --------------------------------------------------------------------
 

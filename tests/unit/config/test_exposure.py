@@ -9,7 +9,9 @@ from roost.config import Settings, load
 from roost.config.exposure import exposure
 from roost.core.admission import DmPolicy
 from roost.core.audit import audit
+from roost.core.guests import admit
 from roost.core.scopes import DmScope
+from tests.unit.core.test_guests import asked, knocking
 
 
 def settings(tmp_path: Path, **document: object) -> Settings:
@@ -100,6 +102,14 @@ def test_each_account_is_a_door_and_what_is_off_is_none(tmp_path: Path) -> None:
     }
     assert view.routing.dm_scope is DmScope.PER_PEER
     assert [one.dm_scope for one in view.routing.bindings] == [DmScope.MAIN]
+
+
+def test_who_was_let_in_by_pairing_stands_at_the_door_he_came_by(tmp_path: Path) -> None:
+    guests, _ = admit(asked(knocking("7", account="a"), knocking("8", account="b", code="OTHER")), "CODE7", 1)
+    accounts: dict[str, object] = {"a": {}, "b": {}}
+    given = settings(tmp_path, channels={"telegram": {"accounts": accounts}})
+    view = exposure(given, guests=guests)
+    assert {one.account: one.policy.paired for one in view.doors} == {"a": {"telegram:7"}, "b": frozenset()}
 
 
 def test_owners_who_are_named_by_an_id_alone_are_told_apart(tmp_path: Path) -> None:

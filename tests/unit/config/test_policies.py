@@ -103,10 +103,10 @@ def test_a_channels_policy_is_its_accounts() -> None:
         }
         """
     )
-    policy = policies.channel_policy(given, "x", paired=["3"]).at("work")
+    policy = policies.channel_policy(given, "x").at("work")
     assert (policy.dm_policy, policy.group_policy) == (DmPolicy.ALLOWLIST, GroupPolicy.DISABLED)
     assert (policy.allow_from, policy.group_allow_from, policy.owner_ids) == (("1",), ("2",), ("x:9",))
-    assert (policy.paired, policy.require_mention) == (frozenset({"3"}), False)
+    assert policy.require_mention is False
     assert policy.links == policies.identity_links(given)
     assert policies.channel_policy(given, "x").dm_policy is DmPolicy.OPEN
     assert policies.channel_policy(given, "other").dm_policy is DmPolicy.PAIRING

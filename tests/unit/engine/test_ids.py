@@ -1,6 +1,6 @@
 from uuid import UUID
 
-from roost.engine.ids import FreshIds, uuid7
+from roost.engine.ids import FreshIds, new_code, uuid7
 from roost.testing.clock import FakeClock
 
 
@@ -24,3 +24,9 @@ def test_ids_sort_by_the_time_they_were_made() -> None:
 def test_ids_of_one_moment_differ() -> None:
     fresh = FreshIds(FakeClock())
     assert len({fresh() for _ in range(1000)}) == 1000
+
+
+def test_a_code_is_read_out_without_a_mistake_and_is_guessed_by_nobody() -> None:
+    made = {new_code() for _ in range(1000)}
+    assert len(made) == 1000
+    assert all(len(code) == 8 and not set(code) & set("01OI") for code in made)

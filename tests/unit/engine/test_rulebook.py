@@ -4,6 +4,7 @@ import anyio
 
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import Rules
+from tests.unit.core.test_guests import asked, knocking
 from tests.unit.engine.scenes import Scene
 from tests.waiting import until_all_wait
 
@@ -76,3 +77,13 @@ async def test_who_waits_for_other_rules_hears_when_they_are_in_force() -> None:
     assert heard == [NEW]
     with anyio.fail_after(60):
         await book.replaced(OLD)
+
+
+async def test_guests_stay_through_other_rules_and_end_no_edition() -> None:
+    book, guests = Rulebook(OLD), asked(knocking())
+    with book.reading():
+        book.let_in(guests)
+        with anyio.fail_after(5):
+            await book.replaced(OLD)
+        assert book.replace(NEW) == 0
+    assert book.current == replace(NEW, guests=guests)

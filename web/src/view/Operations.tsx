@@ -11,6 +11,7 @@ import { Devices } from "./operations/Devices";
 import { Findings } from "./operations/Findings";
 import { Gateways } from "./operations/Gateways";
 import { Jobs } from "./operations/Jobs";
+import { People } from "./operations/People";
 import { Refusals } from "./operations/Refusals";
 import { Runs } from "./operations/Runs";
 import { UsagePart } from "./operations/Usage";
@@ -31,6 +32,7 @@ const PARTS: Part[] = [
   { name: "audit", title: "Audit", show: () => <Findings />, there: () => has("security.audit") && may("admin") },
   { name: "refusals", title: "Refusals", show: () => <Refusals />, there: () => has("sessions.denials") },
   { name: "devices", title: "Devices", show: () => <Devices />, there: () => may("pairing") },
+  { name: "people", title: "People", show: () => <People />, there: () => has("people.list") && may("pairing") },
   { name: "configuration", title: "Configuration", show: () => <Configuration />, there: () => true },
 ];
 

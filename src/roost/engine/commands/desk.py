@@ -74,7 +74,7 @@ class Desk:
         rules, text = self._means.rules, envelope.text
         if envelope.mentions_bot and envelope.conversation.chat_type is not ChatType.DIRECT:
             text = commandlines.unmentioned(text)
-        trigger = find_trigger(text, extras=rules.triggers)
+        trigger = find_trigger(text, extras=rules.commands.triggers)
         if trigger is not None:
             return Line(command=named(Name.NEW), argument=trigger.rest, word=trigger.word)
         read = envelope.native_command or rules.commands.policy.text

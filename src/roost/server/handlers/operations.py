@@ -95,4 +95,5 @@ def _refuse_other(name: str, meant: str | None, fleet: Fleet) -> None:
 
 
 async def audit(call: Call, params: NoParams) -> Audited:
-    return audit_result(await to_thread.run_sync(call.house.engine.rules.house.audit))
+    rules = call.house.engine.rules
+    return audit_result(await to_thread.run_sync(rules.house.audit, rules.guests))

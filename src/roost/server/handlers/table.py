@@ -14,6 +14,7 @@ from roost.protocol.families import (
     nodes,
     operations,
     own,
+    people,
     points,
     reasons,
     searching,
@@ -30,6 +31,7 @@ from roost.server.handlers import letters as letters_handlers
 from roost.server.handlers import nodes as nodes_handlers
 from roost.server.handlers import operations as operations_handlers
 from roost.server.handlers import own as own_handlers
+from roost.server.handlers import people as people_handlers
 from roost.server.handlers import points as points_handlers
 from roost.server.handlers import reasons as reasons_handlers
 from roost.server.handlers import searching as searching_handlers
@@ -51,6 +53,7 @@ def table(fanout: Fanout) -> Table:
         *_changes(Changes(talk), talk),
         *_talk(talk, Reading(fanout)),
         *_devices(),
+        *_people(),
         *_nodes(nodes_handlers.Saying(talk)),
         *_cron(),
         *_own(),
@@ -126,6 +129,13 @@ def _devices() -> Iterable[Bound[Any, Any]]:
     yield Bound(method=devices.REMOVE, handle=devices_handlers.remove)
     yield Bound(method=devices.ROTATE, handle=devices_handlers.rotate)
     yield Bound(method=devices.REVOKE, handle=devices_handlers.revoke)
+
+
+def _people() -> Iterable[Bound[Any, Any]]:
+    yield Bound(method=people.LIST, handle=people_handlers.list_people)
+    yield Bound(method=people.APPROVE, handle=people_handlers.approve)
+    yield Bound(method=people.REJECT, handle=people_handlers.reject)
+    yield Bound(method=people.REMOVE, handle=people_handlers.remove)
 
 
 def _nodes(saying: nodes_handlers.Saying) -> Iterable[Bound[Any, Any]]:

@@ -1,4 +1,4 @@
-"""Leases, devices, the ledger, denials, the feed and what retention removes, in memory."""
+"""Leases, who was let in, the ledger, denials, the feed and what retention removes, in memory."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,7 +8,6 @@ from typing import Any, assert_never
 
 from roost.core.budgets import Balance, Reservation
 from roost.core.deliveries import DeliveryState
-from roost.core.devices import Registered
 from roost.core.entries import Entry
 from roost.core.events import Event
 from roost.core.firings import FiringState
@@ -35,6 +34,7 @@ from roost.stores.memory.filters import (
 )
 from roost.stores.memory.rows import Rows
 from roost.stores.memory.state import State
+from roost.stores.tables import Registered
 
 
 class FactTables(State):
@@ -70,7 +70,7 @@ class FactTables(State):
     async def put_hosting(self, hosting: Hosting) -> None:
         self._hostings.put(hosting.account, hosting)
 
-    # -- devices -------------------------------------------------------------------------------------
+    # -- who was let in ------------------------------------------------------------------------------
 
     async def registered(self) -> tuple[Registered, ...]:
         return tuple(one for _, one in sorted(self._registered.items(), key=itemgetter(0)))

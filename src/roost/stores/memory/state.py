@@ -5,7 +5,6 @@ from itertools import count
 from roost.core.addresses import Account, Address
 from roost.core.budgets import Balance, Reservation
 from roost.core.deliveries import Delivery
-from roost.core.devices import Registered
 from roost.core.entries import Entry
 from roost.core.events import Event
 from roost.core.exchanges import Completion, Exchange
@@ -23,6 +22,7 @@ from roost.core.sessions import Generation, Session
 from roost.core.threads import ThreadBinding
 from roost.ports import Clock
 from roost.stores.memory.rows import Records, Rows, Undo
+from roost.stores.tables import Registered
 
 
 class State:

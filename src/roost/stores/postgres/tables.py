@@ -20,16 +20,16 @@ from roost.stores.codec import key_text
 from roost.stores.postgres.rows import Connection
 from roost.stores.postgres.search_rows import SearchRows
 from roost.stores.sql.budget_rows import BudgetRows, read_balance
-from roost.stores.sql.device_rows import DeviceRows
 from roost.stores.sql.fact_rows import FactRows, read_lease
 from roost.stores.sql.job_rows import JobRows
 from roost.stores.sql.point_rows import PointRows
+from roost.stores.sql.registry_rows import RegistryRows
 from roost.stores.sql.rows import listed
 from roost.stores.sql.session_values import read_session
 from roost.stores.sql.work_rows import WorkRows
 
 
-class PostgresTables(SearchRows, WorkRows, FactRows, DeviceRows, BudgetRows, JobRows, PointRows):
+class PostgresTables(SearchRows, WorkRows, FactRows, RegistryRows, BudgetRows, JobRows, PointRows):
     """`Tables` for what only reads. Leases are judged by `judge`, or by the server's own clock."""
 
     def __init__(self, connection: Connection, tenant: str, judge: Clock | None) -> None:

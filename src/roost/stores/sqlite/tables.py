@@ -9,10 +9,10 @@ from roost.core.keys import SessionKey
 from roost.core.runs import Run
 from roost.core.sessions import Session
 from roost.stores.sql.budget_rows import BudgetRows
-from roost.stores.sql.device_rows import DeviceRows
 from roost.stores.sql.fact_rows import FactRows
 from roost.stores.sql.job_rows import JobRows
 from roost.stores.sql.point_rows import PointRows
+from roost.stores.sql.registry_rows import RegistryRows
 from roost.stores.sql.rows import Row, Values
 from roost.stores.sql.session_values import read_session
 from roost.stores.sql.work_rows import WorkRows
@@ -23,7 +23,7 @@ HOT_SESSIONS = 4_096
 HOT_RUNS = 4_096
 
 
-class SqliteTables(RepairRows, WorkRows, FactRows, DeviceRows, BudgetRows, JobRows, PointRows):
+class SqliteTables(RepairRows, WorkRows, FactRows, RegistryRows, BudgetRows, JobRows, PointRows):
     """`Tables` over one connection, used on the thread that owns it."""
 
 

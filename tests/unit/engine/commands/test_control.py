@@ -165,7 +165,7 @@ async def test_a_greeting_mentions_a_model_that_is_not_the_usual_one(room: Room)
 
 
 async def test_a_configured_word_starts_afresh_too(room: Room) -> None:
-    room.change(triggers=("tabula rasa",))
+    room.command_rules(triggers=("tabula rasa",))
     await room.accepted("hello")
     await room.accepted("Tabula rasa: go")
     assert [one.rule for one in await room.store.generations(MAIN)] == [None, "trigger tabula rasa"]

@@ -134,7 +134,7 @@ async def test_a_mention_before_a_command_in_a_group_is_taken_off(room: Room) ->
 
 
 async def test_a_mention_before_a_word_of_its_own_is_taken_off(room: Room) -> None:
-    room.change(triggers=("tabula rasa",))
+    room.command_rules(triggers=("tabula rasa",))
 
     async def mentioned(text: str) -> InboundRecord:
         accepted = await room.inbox.receive(replace(room.envelope(text, group="g1"), mentions_bot=True))

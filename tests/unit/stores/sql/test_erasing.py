@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import apsw
 import pytest
 
+from roost.core import guests
 from roost.core.addresses import Address
 from roost.core.channeltraits import KNOWN_CHANNELS
 from roost.core.erasing import ERASED, Person
@@ -26,6 +27,7 @@ from roost.stores.sqlite.bulk import COLUMNS as NAMES
 from roost.stores.sqlite.structure import MIGRATIONS
 from roost.testing.builders import answered, said
 from tests.bulk import NUMBERS
+from tests.unit.core.test_guests import asked, knocking
 
 EVE = Principal.parse("person:telegram:7")
 HERS = "agent:main:telegram:direct:7"
@@ -143,7 +145,9 @@ async def test_her_sessions_go_with_all_that_hangs_on_them(rows: Rows) -> None:
         ("deliveries", {"key": GROUP, "body": '{"run_id":"hers"}'}),
         ("deliveries", {"key": GROUP, "address": '{"channel":"telegram","to":"7"}'}),
         ("deliveries", {"key": GROUP, "address": '{"channel":"telegram","to":"7","thread":"1"}'}),
-        ("devices", {"body": '{"principal":"person:telegram:7"}'}),
+        ("registry", {"body": '{"principal":"person:telegram:7"}'}),
+        ("registry", {"body": encode(knocking("7"), guests.Row)}),
+        ("registry", {"body": encode(guests.admit(asked(knocking("7")), "CODE7", 1)[1], guests.Row)}),
         ("thread_bindings", {"key": f"{HERS}:thread:1"}),
         ("points", {"key": HERS, "principal": "owner"}),
         ("points", {"key": GROUP, "principal": str(EVE)}),
@@ -170,6 +174,7 @@ async def test_what_is_hers_or_tells_of_her_goes(rows: Rows, table: str, fields:
         ("inbound", {"key": GROUP, "principal": "person:telegram:77"}),
         ("runs", {"id": "r", "key": GROUP, "principal": "owner", "state": "queued"}),
         ("exchanges", {"target": f"{HERS}7"}),
+        ("registry", {"body": encode(knocking("77"), guests.Row)}),
         ("deliveries", {"key": GROUP, "address": '{"channel":"telegram","to":"77"}'}),
         ("deliveries", {"key": GROUP, "address": '{"channel":"discord","to":"7"}'}),
         ("points", {"key": GROUP, "principal": "owner"}),

@@ -1,11 +1,11 @@
-"""Devices in SQL."""
+"""Who was let in, or asks to be, in SQL."""
 
-from roost.core.devices import Registered
 from roost.stores.codec import decode, encode
 from roost.stores.sql.rows import Rows
+from roost.stores.tables import Registered
 
 
-class DeviceRows(Rows):
+class RegistryRows(Rows):
     async def registered(self) -> tuple[Registered, ...]:
         return tuple([decode(Registered, row[0]) for row in await self._all("registered")])
 
