@@ -257,16 +257,18 @@ async def test_how_the_gateway_does_is_told_to_who_asks(opened: Opened, tmp_path
         assert [one["mode"] for one in await client.call("system-presence")] == ["gateway", "cli"]
         channels = await client.call("channels.status", {"probe": False})
         assert channels["channelAccounts"]["loopback"][0]["accountId"] == "default"
+        assert (await client.call("channels.status", {"channel": "matrix"}))["channelOrder"] == []
         assert await client.call("last-heartbeat") is None
         assert (await client.call("agents.list", {}))["agents"][0]["model"]["primary"] == "scripted/one"
         assert (await client.call("agent.identity.get", {}))["name"] == "Main"
-        assert (await client.call("agent.identity.get", {"sessionKey": "agent:helper:main"}))[
-            "name"
-        ] == "helper"
+        helper = await client.call("agent.identity.get", {"sessionKey": "agent:helper:main"})
+        assert helper["name"] == "helper"
         with pytest.raises(Refused, match="unknown agent"):
             await client.call("agent.identity.get", {"agentId": "nobody"})
         assert len((await client.call("models.list", {}))["models"]) == 2
+        assert (await client.call("models.list", {"provider": "nobody"}))["models"] == []
         assert "stop" in {one["name"] for one in (await client.call("commands.list", {}))["commands"]}
+        assert (await client.call("commands.list", {"scope": "native"}))["commands"] == []
         assert (await client.call("config.get", {}))["hash"] == "f"
         assert set(await client.call("chat.metadata", {})) == {"models", "commands"}
 

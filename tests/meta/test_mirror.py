@@ -68,7 +68,6 @@ STAND_INS: Mapping[str, str] = {
                 "asking",
                 "bundles",
                 "completion",
-                "devices",
                 "digging",
                 "doctor",
                 "explain",

@@ -9,8 +9,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from roost.app.backups import back_up, restore_store
 from roost.app.moving import Checked, check_store, copy_store, migrate_store
+from roost.cli.here import LOCAL, Local
 from roost.cli.show import answer, as_json, console, facts, say
-from roost.cli.where import HERE, Where
 
 app = App(name="db", help="The store as a whole.")
 
@@ -20,10 +20,10 @@ Place = Annotated[
 
 
 @app.command
-async def migrate(store: Place = None, *, where: Where = HERE) -> int:
+async def migrate(store: Place = None, *, here: Local = LOCAL) -> int:
     """Bring a store up to date, or make it. A gateway does so too when it starts."""
-    before, after = await migrate_store(where.to_write(), store)
-    if where.json:
+    before, after = await migrate_store(here.to_write(), store)
+    if here.json:
         as_json({"before": before, "after": after})
     elif before == after:
         say(f"The store is up to date: schema {after}.")
@@ -33,11 +33,11 @@ async def migrate(store: Place = None, *, where: Where = HERE) -> int:
 
 
 @app.command
-async def check(store: Place = None, *, where: Where = HERE) -> int:
+async def check(store: Place = None, *, here: Local = LOCAL) -> int:
     """Say what a store is like and what is wrong with it; 1 if something is."""
-    found = await check_store(where.loaded(), store)
+    found = await check_store(here.loaded(), store)
     advice = _advice(found)
-    if where.json:
+    if here.json:
         as_json(
             {
                 "store": found.where,
@@ -70,24 +70,24 @@ async def check(store: Place = None, *, where: Where = HERE) -> int:
 async def backup(
     to: Annotated[Path | None, Parameter(help="A new file; by default in the folder backups.")] = None,
     *,
-    where: Where = HERE,
+    here: Local = LOCAL,
 ) -> int:
     """Copy the store to a new file while work goes on. It is remembered, so that erasing reaches it."""
-    path = await back_up(where.to_write(), to)
-    answer(where, {"file": str(path)}, f"The store is copied to {path}.")
+    path = await back_up(here.to_write(), to)
+    answer(here, {"file": str(path)}, f"The store is copied to {path}.")
     return 0
 
 
 @app.command
 async def restore(
-    file: Annotated[Path, Parameter(help="What `roost db backup` wrote.")], *, where: Where = HERE
+    file: Annotated[Path, Parameter(help="What `roost db backup` wrote.")], *, here: Local = LOCAL
 ) -> int:
     """Put a backup in the place of the store, while no gateway runs. It is checked first; the store it replaces is kept
     under another name."""
-    done = await restore_store(where.to_write(), file)
+    done = await restore_store(here.to_write(), file)
     found = {"store": str(done.path), "kept": None if done.kept is None else str(done.kept)}
     kept = f" The one that was there is kept as {done.kept}." if done.kept is not None else ""
-    answer(where, found, f"The store is what {file} holds.{kept}")
+    answer(here, found, f"The store is what {file} holds.{kept}")
     return 0
 
 
@@ -99,23 +99,23 @@ async def copy(
         str | None,
         Parameter(name="--from", help="A file, its folder or postgresql://…; else the configured store."),
     ] = None,
-    where: Where = HERE,
+    here: Local = LOCAL,
 ) -> int:
     """Copy all rows of a store to another, compare each with what it was, and keep all of it or nothing. No gateway may
     work on either."""
-    quiet = where.json or not sys.stdout.isatty()
+    quiet = here.json or not sys.stdout.isatty()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console(), transient=True, disable=quiet) as bar:
         task = bar.add_task("rows copied and compared", total=None)
         rows = await copy_store(
-            where.to_write(),
+            here.to_write(),
             source,
             to,
             lambda total: bar.update(task, total=total),
             lambda done: bar.advance(task, done),
         )
     answer(
-        where,
+        here,
         rows,
         f"{sum(rows.values())} rows were copied and are as they were; the store they came from is unchanged.",
     )

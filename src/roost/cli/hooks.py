@@ -7,8 +7,8 @@ from typing import Annotated
 import orjson
 from cyclopts import App, Parameter
 
+from roost.cli.here import LOCAL, Local
 from roost.cli.show import as_json, facts
-from roost.cli.where import HERE, Where
 from roost.config.hooks import hook_rules
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.hookorders import Around, read_order
@@ -23,10 +23,10 @@ async def rehearse(
     name: Annotated[str, Parameter(help="Which hook: wake, agent, or the name of a mapping.")],
     payload: Annotated[Path | None, Parameter(help="A file with its JSON body. Default: the input.")] = None,
     *,
-    where: Where = HERE,
+    here: Local = LOCAL,
 ) -> int:
     """Show which session a call would be for, and what would be said there. Nothing is sent."""
-    settings = where.loaded().settings
+    settings = here.loaded().settings
     rules = hook_rules(settings.hooks)
     if rules.token is None:
         raise NotFound("there are no hooks", hint="set `hooks.enabled` and `hooks.token`")
@@ -52,7 +52,7 @@ async def rehearse(
         "proven by": "signature" if signed else "token",
         "told in the last chat": order.deliver,
     }
-    if where.json:
+    if here.json:
         as_json(told)
     else:
         facts(told.items())

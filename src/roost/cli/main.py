@@ -45,7 +45,10 @@ PARTS = MappingProxyType(
             "roost.cli.deliveries:app",
             "Messages that did not arrive, or may not have: list, retry, dismiss.",
         ),
-        "devices": ("roost.cli.devices:app", "Devices that may connect: list, approve, reject, remove."),
+        "devices": (
+            "roost.cli.devices:app",
+            "Devices that may connect: list, approve, reject, remove, rotate, revoke.",
+        ),
         "doctor": ("roost.cli.doctor:doctor", "What is wrong here, and what to do about it."),
         "erase": ("roost.cli.erase:forget", "Forget one person, in the store and its backups."),
         "explain": (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from roost.app.serving import Served
-from roost.cli import devices, digging
+from roost.cli import digging
 from roost.cli.main import main
 from roost.protocol.families.own import Cleaned
 from roost.protocol.families.sessions import MOST_ROWS
@@ -157,15 +157,6 @@ def test_what_cannot_be_removed_is_told_before_anybody_agrees(
     [
         ("nodes show x", "there is no node x (`roost nodes` shows those there are)"),
         ("nodes invoke x camera.snap", "there is no node x (`roost nodes` shows those there are)"),
-        (
-            "devices approve x",
-            "no device waits as x (it may have run out: `roost devices` shows those that wait)",
-        ),
-        (
-            "devices reject x",
-            "no device waits as x (it may have run out: `roost devices` shows those that wait)",
-        ),
-        ("devices remove x", "there is no device x (`roost devices` shows those there are)"),
         ("cron add x -m go --every 0s", "a job cannot be due every 0s (write 90s, 30m, 2h or 1d)"),
     ],
 )
@@ -186,15 +177,6 @@ def test_a_shell_can_complete(told: Told) -> None:
     assert "roost" in told("completion", "bash")
 
 
-def test_devices_that_wait_and_that_are_in_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    devices.show({"pending": [{"requestId": "r1", "deviceId": "d1"}], "paired": [{"deviceId": "d2"}]})
-    said = capsys.readouterr().out
-    assert "waits   r1       d1" in said
-    assert "paired" in said
-    devices.show({})
-    assert "no devices" in capsys.readouterr().out
-
-
 def test_what_retention_removes_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     swept = Cleaned(
         dryRun=True,
@@ -208,19 +190,6 @@ def test_what_retention_removes_is_named(capsys: pytest.CaptureFixture[str]) -> 
     )
     digging.show_cleaned(swept)
     assert capsys.readouterr().out == "would remove  a\nwould archive  b\n"
-
-
-def test_devices_are_asked_of_the_gateway(
-    served: Served, told: Told, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Where it knows none, it says so."""
-    for words in (
-        ["devices"],
-        ["devices", "approve", "r"],
-        ["devices", "reject", "r"],
-        ["devices", "remove", "d"],
-    ):
-        assert main(words) in {0, 1}
 
 
 @pytest.mark.requirement("D36")

@@ -159,3 +159,14 @@ def test_each_fault_comes_with_advice(version: int, faults: tuple[str, ...], tol
     advice = _advice(Checked(where="there", version=version, known=2, faults=faults))
     assert advice is not None
     assert told in advice
+
+
+@pytest.mark.parametrize(
+    "command", ["db migrate", "db check", "db backup", "db restore x", "db copy --to x", "hooks test wake"]
+)
+def test_what_works_on_the_store_here_takes_no_gateway_elsewhere(
+    command: str, home: Path, capsys: Said
+) -> None:
+    assert main([*command.split(), "--url", "wss://elsewhere.example"]) == 2
+    assert "--url" in capsys.readouterr().err
+    assert not (home / "roost.db").exists()

@@ -26,7 +26,8 @@ class Recipient(Params):
 
 class AgentParams(Recipient):
     """`timeout` in seconds; 0 is none. `to` names the session of a place on a channel, as `send` does, and with `deliver` the
-    answer goes there; `extraSystemPrompt` stands below the system text of this run. Both are the gateway owner's."""
+    answer goes there; `extraSystemPrompt` stands below the system text of this run. Both are the gateway owner's. `label` and
+    `lane` change nothing."""
 
     message: Name
     idempotency_key: Name
@@ -59,6 +60,8 @@ class IdentityParams(Params):
 
 
 class ModelsParams(Params):
+    """Those of one `provider`, or all. What is told of each is known without being asked for: the rest changes nothing."""
+
     view: Literal["default", "configured", "provider-config", "all"] = "default"
     agent_id: AgentId | None = None
     session_key: Name | None = None
@@ -75,6 +78,8 @@ class Models(TypedDict):
 
 
 class CommandsParams(Params):
+    """All commands are `text`, on every channel and in every session: of the rest only `scope` changes anything."""
+
     session_key: Name | None = None
     agent_id: AgentId | None = None
     provider: Name | None = None

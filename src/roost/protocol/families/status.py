@@ -20,6 +20,8 @@ class StatusParams(Params):
 
 
 class ChannelsParams(Params):
+    """Of one `channel`, or of all. No channel is asked anew: `probe` and `timeoutMs` change nothing."""
+
     probe: bool = False
     timeout_ms: Count | None = None
     channel: Name | None = None

@@ -68,8 +68,9 @@ def _agent(agent: KnownAgent) -> JsonObject:
     }
 
 
-def model_rows(call: Call) -> list[JsonObject]:
-    return [_model(spec) for spec in call.house.engine.rules.commands.models.specs()]
+def model_rows(call: Call, provider: str | None = None) -> list[JsonObject]:
+    specs = call.house.engine.rules.commands.models.specs()
+    return [_model(spec) for spec in specs if provider in (None, spec.ref.provider)]
 
 
 def _model(spec: ModelSpec) -> JsonObject:
@@ -106,11 +107,11 @@ async def list_agents(call: Call, params: NoParams) -> dict[str, JsonValue]:
 
 
 async def list_models(call: Call, params: agents.ModelsParams) -> agents.Models:
-    return agents.Models(models=model_rows(call))
+    return agents.Models(models=model_rows(call, params.provider))
 
 
 async def list_commands(call: Call, params: agents.CommandsParams) -> agents.Commands:
-    return agents.Commands(commands=command_rows())
+    return agents.Commands(commands=[] if params.scope == "native" else command_rows())
 
 
 async def metadata(call: Call, params: chat.MetadataParams) -> chat.Metadata:

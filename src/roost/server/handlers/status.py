@@ -67,7 +67,9 @@ async def presence(call: Call, params: NoParams) -> list[JsonValue]:
 
 async def channels(call: Call, params: status.ChannelsParams) -> Channels:
     """Those that are connected, by what each says of itself in the gateway's health."""
-    served, fleet = call.house.engine.accounts, await call.house.store.fleet()
+    accounts_of = call.house.engine.accounts
+    served = [one for one in accounts_of if params.channel in (None, one.channel)]
+    fleet = await call.house.store.fleet()
     names = sorted({one.channel for one in served})
     accounts: JsonObject = {
         name: [_account(one, fleet) for one in served if one.channel == name] for name in names
