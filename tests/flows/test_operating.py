@@ -90,7 +90,7 @@ async def test_gateways_and_findings_are_told(tmp_path: Path) -> None:
         (lease,) = (await client.call("gateways.list"))["gateways"]
         assert (lease["name"], lease["live"]) == ("flow", True)
         assert (await client.call("security.audit"))["findings"] == []
-        house = replace(gate.engine.rules.house, audit=lambda guests: (finding,))
+        house = replace(gate.engine.rules.house, audit=lambda let_in: (finding,))
         await gate.engine.reload(replace(gate.engine.rules, house=house))
         found = await client.call("security.audit")
         assert (found["summary"]["warn"], found["findings"][0]["remediation"]) == (1, "close it")

@@ -1,36 +1,51 @@
 """People who are let in on a channel because they asked: told a code, let in by who has it, and shown out again."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import anyio
 import pytest
 
+from roost.channels.loopback import EVERYTHING, LoopbackChannel
+from roost.clock import SystemClock
+from roost.core.addresses import Account
 from roost.core.admission import ChannelPolicy, DmPolicy
-from roost.core.deliveries import Rejected, Unknown
+from roost.core.channels import ChannelAbilities
 from roost.core.envelopes import Sender
-from roost.core.guests import MOST_ASKING
+from roost.core.guests import ASKING_MS, MOST_ASKING, admit, knock
 from roost.core.principals import person
 from roost.core.queries import SessionQuery
 from roost.core.routing import RoutingRules
 from roost.core.scopes import DmScope
+from roost.core.sendpolicy import SendAction, SendPolicy
 from roost.engine.ids import CODE_LENGTH
+from roost.ports import Topic, TopicKind
+from roost.stores.memory import MemoryStore
 from roost.testing.scripts import Say
 from roost.testing.wires import LocalClient, Refused
 from tests.flows.gateways import ADA, BOB, Bench, benches, chat, place
 from tests.flows.served import Gate, gate_of
+from tests.unit.core.test_guests import knocking
 
+Found = TypeVar("Found")
+FORGETFUL = replace(EVERYTHING, dedupes=False, answers=False)
 KINDS = pytest.mark.parametrize("kind", ["memory", "sqlite"])
 
 
 @asynccontextmanager
 async def doors(
-    folder: Path, kind: str = "memory", policy: DmPolicy = DmPolicy.PAIRING
+    folder: Path,
+    kind: str = "memory",
+    policy: DmPolicy = DmPolicy.PAIRING,
+    abilities: ChannelAbilities = EVERYTHING,
 ) -> AsyncIterator[tuple[Bench, Gate, LocalClient]]:
     with anyio.fail_after(60):
         async with benches(kind, folder) as bench:
+            bench.channel = LoopbackChannel(abilities=abilities)
             bench.change(doors={"loopback": ChannelPolicy(dm_policy=policy, owner_ids=("loopback:ada",))})
             async with gate_of(bench, folder) as gate, gate.client() as client:
                 bench.model.otherwise = (Say("hello"),)
@@ -79,25 +94,25 @@ async def test_a_stranger_is_told_a_code_and_is_heard_once_the_owner_was_given_i
 
 
 async def test_a_stranger_is_told_once_however_often_he_writes(tmp_path: Path) -> None:
-    async with doors(tmp_path) as (bench, _, _):
+    async with doors(tmp_path, abilities=FORGETFUL) as (bench, _, _):
         told = await wrote(bench)
         assert len(told) == 1
         assert await wrote(bench) == told
 
 
-@pytest.mark.parametrize("result", [Rejected(error="blocked"), Unknown(error="no answer")])
-async def test_who_was_not_told_is_told_the_same_code_with_his_next_message(
-    result: Rejected | Unknown, tmp_path: Path
-) -> None:
-    async with doors(tmp_path) as (bench, _, client):
-        bench.channel.answer_next(result)
+async def test_where_nothing_may_be_sent_a_stranger_is_told_nothing_and_asks_nothing(tmp_path: Path) -> None:
+    async with doors(tmp_path) as (bench, gate, client):
+        await gate.engine.reload(replace(bench.rules, sending=SendPolicy(default=SendAction.DENY)))
         assert await wrote(bench) == ()
-        (before,) = (await client.call("people.list"))["asking"]
-        assert before["codeTold"] is False
-        (notice,) = await wrote(bench)
-        (after,) = (await client.call("people.list"))["asking"]
-        assert after == {**before, "codeTold": True}
-        await client.call("people.approve", {"code": code_in(notice)})
+        assert (await client.call("people.list"))["asking"] == []
+
+
+async def test_who_asked_too_long_ago_is_not_shown(tmp_path: Path) -> None:
+    async with doors(tmp_path) as (bench, _, client):
+        await wrote(bench)
+        long_ago = partial(knock, wanted=knocking(at=bench.clock.now() - ASKING_MS))
+        await bench.store.change_guests(long_ago)
+        assert [one["senderId"] for one in (await client.call("people.list"))["asking"]] == ["bob"]
 
 
 async def test_who_is_shown_out_is_a_stranger_with_his_next_message(tmp_path: Path) -> None:
@@ -164,6 +179,41 @@ async def test_a_guest_is_met_in_his_chat_as_long_as_he_is_one(tmp_path: Path) -
         await client.call("people.remove", {"personId": bobs})
         assert len(await wrote(bench)) == 3
         assert gate.engine.rules.met_at(session) is None
+
+
+class Deaf(MemoryStore):
+    """Hears of no guests that others let in."""
+
+    async def wait_for(self, topic: Topic, check: Callable[[], Awaitable[Found | None]]) -> Found:
+        if topic.kind is not TopicKind.GUESTS:
+            return await super().wait_for(topic, check)
+        await anyio.sleep_forever()
+        raise AssertionError("nobody wakes it")
+
+
+async def test_whom_another_gateway_let_in_is_answered_here_before_its_news_are(tmp_path: Path) -> None:
+    clock = SystemClock()
+    bench = Bench(Deaf(clock), clock)
+    bench.change(doors={"loopback": ChannelPolicy()})
+    with anyio.fail_after(60):
+        async with gate_of(bench, tmp_path) as gate, gate.client() as client:
+            bench.model.otherwise = (Say("hello"),)
+            await let_in(bench, client)
+            await bench.say("and now?", BOB)
+            assert (await bench.replies(BOB, 2))[1] == "hello"
+            assert gate.engine.rules.door(place(BOB).served_by).paired == {"loopback:bob"}
+
+
+async def test_a_guest_is_known_before_anything_is_taken_up_again(tmp_path: Path) -> None:
+    clock = SystemClock()
+    bench = Bench(Deaf(clock), clock)
+    for decide in (
+        partial(knock, wanted=knocking(at=clock.now())),
+        partial(admit, code="CODE7", now=clock.now()),
+    ):
+        await bench.store.change_guests(decide)
+    async with bench.serving() as (engine, _):
+        assert engine.rules.let_in == {Account("telegram"): {"telegram:7"}}
 
 
 async def test_only_the_owners_clients_with_the_scope_decide_who_is_let_in(tmp_path: Path) -> None:

@@ -12,13 +12,15 @@ from roost.config.gateway import TOKEN_FILE
 from roost.core.audit import audit
 from roost.core.filemodes import FileRole, KeptFile, exposed
 from roost.core.findings import Finding, in_order
-from roost.core.guests import NOBODY, Guests
+from roost.core.guests import NOBODY, LetIn
 
 
-def audited(loaded: Loaded, guests: Guests = NOBODY, listening: Iterable[str] = ()) -> tuple[Finding, ...]:
-    """All that is found, the worst first; `listening` are the addresses of gateways that run, `guests` who is let in by
+def audited(
+    loaded: Loaded, let_in: LetIn = NOBODY.let_in, listening: Iterable[str] = ()
+) -> tuple[Finding, ...]:
+    """All that is found, the worst first; `listening` are the addresses of gateways that run, `let_in` who is, by
     pairing."""
-    seen = exposure(loaded.settings, listening, guests)
+    seen = exposure(loaded.settings, listening, let_in)
     return in_order((*audit(seen), *exposed(kept_files(loaded))))
 
 

@@ -13,7 +13,7 @@ async def inspected(loaded: Loaded) -> tuple[Finding, ...]:
         listening, guests = await serving_and_guests(loaded)
     except RoostError as error:
         return in_order((*audited(loaded), _not_seen(error)))
-    return audited(loaded, guests, listening)
+    return audited(loaded, guests.let_in, listening)
 
 
 def _not_seen(error: RoostError) -> Finding:

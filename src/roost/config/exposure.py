@@ -17,7 +17,7 @@ from roost.core.doors import Door
 from roost.core.edge import Edge
 from roost.core.entrance import is_loopback
 from roost.core.figures import MINUTE_MS
-from roost.core.guests import NOBODY, Guests
+from roost.core.guests import NOBODY, LetIn
 from roost.core.identities import names_channel
 from roost.core.secrets import Secret
 
@@ -26,13 +26,13 @@ GUARDED = frozenset({"require", "verify-ca", "verify-full"})
 _PORT = re.compile(r":\d*$")
 
 
-def exposure(settings: Settings, listening: Iterable[str] = (), guests: Guests = NOBODY) -> View:
-    """`listening` are the addresses at which gateways are reached already, whatever the settings say now; `guests` those
+def exposure(settings: Settings, listening: Iterable[str] = (), let_in: LetIn = NOBODY.let_in) -> View:
+    """`listening` are the addresses at which gateways are reached already, whatever the settings say now; `let_in` those
     whom the owner let in beside them."""
     return View(
         edge=_edge(settings.gateway, listening),
         hooks=_hooks(settings.hooks, settings.gateway),
-        doors=tuple(_doors(settings, guests)),
+        doors=tuple(_doors(settings, let_in)),
         routing=policies.routing_rules(settings),
         trust=_trust(settings),
     )
@@ -68,13 +68,13 @@ def _hooks(hooks: Hooks, gateway: Gateway) -> HookDoor:
     )
 
 
-def _doors(settings: Settings, guests: Guests) -> Iterator[Door]:
+def _doors(settings: Settings, let_in: LetIn) -> Iterator[Door]:
     for name, channel in settings.channels.items():
         policy = policies.channel_policy(settings, name)
         for account in channel.accounts or (None,):
             own = policy if account is None else policy.at(account)
             if own.enabled:
-                own = guests.through(own, Account(name, account or DEFAULT_ACCOUNT))
+                own = own.letting_in(let_in.get(Account(name, account or DEFAULT_ACCOUNT)))
                 yield Door(channel=name, account=account, policy=own)
 
 

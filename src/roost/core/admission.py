@@ -4,7 +4,7 @@ What is empty, missing or malformed admits nobody.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias, assert_never
 
@@ -79,6 +79,10 @@ class ChannelPolicy:
     def at(self, account: str) -> "ChannelPolicy":
         """What holds for one account."""
         return self.accounts.get(account, self)
+
+    def letting_in(self, paired: frozenset[str] | None) -> "ChannelPolicy":
+        """The same, also for those who were let in by pairing."""
+        return replace(self, paired=paired) if paired else self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,7 +60,7 @@ def door_findings(doors: tuple[Door, ...], rules: RoutingRules) -> Iterator[Find
     # Two agents may have the same to say of one channel.
     yield from {
         finding.id: finding
-        for lot in _guests_by_session(open_to_direct, rules).values()
+        for lot in _writers_by_session(open_to_direct, rules).values()
         for finding in _collisions(lot, rules)
     }.values()
     yield from _namesakes(open_to_direct, rules)
@@ -86,7 +86,7 @@ def _open_to_anyone(door: Door) -> Iterator[Finding]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Guest:
+class _Writer:
     """One who writes directly by a door into a session that is not his alone; UNKNOWN where nobody is named."""
 
     door: Door
@@ -94,16 +94,16 @@ class _Guest:
     setting: str
 
 
-def _guests_by_session(doors: list[Door], rules: RoutingRules) -> dict[SessionKey, list[_Guest]]:
+def _writers_by_session(doors: list[Door], rules: RoutingRules) -> dict[SessionKey, list[_Writer]]:
     """Who is thrown together, by the session."""
-    lots: dict[SessionKey, list[_Guest]] = {}
+    lots: dict[SessionKey, list[_Writer]] = {}
     for door in doors:
         for native_id, principal in ((_NOBODY, UNKNOWN), *_named(door)):
             envelope = _message(door, native_id)
             found = route(envelope, principal, rules)
             if found.key == main_key(found.agent, rules.main_name, rules.scope):
-                guest = _Guest(door, principal, _setting(envelope, rules))
-                lots.setdefault(found.key, []).append(guest)
+                writer = _Writer(door, principal, _setting(envelope, rules))
+                lots.setdefault(found.key, []).append(writer)
     return lots
 
 
@@ -140,7 +140,7 @@ def _setting(envelope: Envelope, rules: RoutingRules) -> str:
     return f"bindings[{rules.bindings.index(bound.binding)}].session.dmScope"
 
 
-def _collisions(lot: list[_Guest], rules: RoutingRules) -> Iterator[Finding]:
+def _collisions(lot: list[_Writer], rules: RoutingRules) -> Iterator[Finding]:
     """Several people whose direct messages land in one session: each reads what the others said."""
     # One who has said who he is writes there from a client, too.
     owner = {OWNER} if any(_names_somebody(one.door.policy.owner_ids) for one in lot) else set()
@@ -163,7 +163,7 @@ def _collisions(lot: list[_Guest], rules: RoutingRules) -> Iterator[Finding]:
         yield _collision(lot, "across_channels", f"On {channels} different people are let in", rules)
 
 
-def _people(lot: list[_Guest]) -> set[Principal]:
+def _people(lot: list[_Writer]) -> set[Principal]:
     return {one.principal for one in lot if one.principal != UNKNOWN}
 
 
@@ -171,7 +171,7 @@ def _names_somebody(entries: tuple[str, ...]) -> bool:
     return any(one.strip() not in ("", ANYONE) for one in entries)
 
 
-def _collision(lot: list[_Guest], name: str, why: str, rules: RoutingRules) -> Finding:
+def _collision(lot: list[_Writer], name: str, why: str, rules: RoutingRules) -> Finding:
     apart = "`owner-main` or `per-channel-peer`"
     everything = rules.scope is SessionScope.GLOBAL
     return Finding(

@@ -3,27 +3,31 @@
 Who asks is told a code in his chat, and is let in by whoever gives that code to the owner: a name can be anybody's.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TypeAlias, TypeVar
 
 from roost.core.addresses import Account, Address
-from roost.core.admission import ChannelPolicy
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.identities import Identity
 
 Found = TypeVar("Found")
 
 ASKING_MS = 60 * 60_000
+TELL_AGAIN_MS = 60_000
 # Of one account: whoever cannot be stopped from asking costs no more than so many answers an hour.
 MOST_ASKING = 3
 MOST_GUESTS = 1_000
 
+LetIn: TypeAlias = Mapping[Account, frozenset[str]]
+"""Who may write by which account, as a list of people names them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knock:
-    """Someone who asks to be let in where he wrote. The `code` is told in that chat, and to nobody else; `told` once the
-    channel has it."""
+    """Someone who asks to be let in where he wrote. The `code` is told in that chat, and to nobody else; while it is not
+    `told`, it may be from `ready_at` on. `identity` is spelled as its channel compares ids."""
 
     id: str
     identity: Identity
@@ -32,6 +36,7 @@ class Knock:
     at: int
     name: str | None = None
     told: bool = False
+    ready_at: int = 0
 
     def live(self, now: int) -> bool:
         return now < self.at + ASKING_MS
@@ -57,11 +62,14 @@ class Guests:
 
     known: tuple[Guest, ...] = ()
     asking: tuple[Knock, ...] = ()
+    let_in: LetIn = field(init=False, repr=False, compare=False)
 
-    def through(self, door: ChannelPolicy, account: Account) -> ChannelPolicy:
-        """The door of an account, which those who were let in there may pass."""
-        here = frozenset(_entry(one.identity) for one in self.known if one.chat.served_by == account)
-        return replace(door, paired=here) if here else door
+    def __post_init__(self) -> None:
+        lists: dict[Account, set[str]] = {}
+        for one in self.known:
+            lists.setdefault(one.chat.served_by, set()).add(_entry(one.identity))
+        found = MappingProxyType({account: frozenset(names) for account, names in lists.items()})
+        object.__setattr__(self, "let_in", found)
 
 
 Decide: TypeAlias = Callable[[Guests], tuple[Guests, Found]]
@@ -69,22 +77,34 @@ NOBODY = Guests()
 
 
 def knock(guests: Guests, wanted: Knock) -> tuple[Guests, Guest | Knock | None]:
-    """Remember who asks; who asks again, or was let in meanwhile, is known already. None where too many ask."""
-    guests = _fresh(guests, wanted.at)
+    """Remember who asks: a guest already, or a knock whose code is now to be told by whoever is answered so, and by nobody
+    else meanwhile. None where there is nothing to tell, or too many ask."""
+    guests, now = _fresh(guests, wanted.at), wanted.at
     met: tuple[Row, ...] = (*guests.known, *guests.asking)
-    before = next((one for one in met if _is_same(one, wanted)), None)
-    if before is not None:
-        return guests, before
-    account = wanted.chat.served_by
-    if sum(one.chat.served_by == account for one in guests.asking) >= MOST_ASKING:
-        return guests, None
-    return replace(guests, asking=(*guests.asking, wanted)), wanted
+    match next((one for one in met if _is_same(one, wanted)), None):
+        case Guest() as guest:
+            return guests, guest
+        case Knock() as before if before.told or now < before.ready_at:
+            return guests, None
+        case Knock() as before:
+            # What is told now is good from now on.
+            again = replace(before, at=now, ready_at=now + TELL_AGAIN_MS)
+            return _changed(guests, before.id, lambda _: again), again
+        case None if _is_full(guests, wanted.chat.served_by):
+            return guests, None
+        case None:
+            first = replace(wanted, ready_at=now + TELL_AGAIN_MS)
+            return replace(guests, asking=(*guests.asking, first)), first
 
 
 def told(guests: Guests, knock_id: str) -> tuple[Guests, None]:
-    """Somebody has his code."""
-    asking = tuple(replace(one, told=True) if one.id == knock_id else one for one in guests.asking)
-    return replace(guests, asking=asking), None
+    """Somebody has his code, as far as is known."""
+    return _changed(guests, knock_id, lambda one: replace(one, told=True)), None
+
+
+def postponed(guests: Guests, knock_id: str, ready_at: int) -> tuple[Guests, None]:
+    """His code cannot be told before that."""
+    return _changed(guests, knock_id, lambda one: replace(one, ready_at=max(one.ready_at, ready_at))), None
 
 
 def notice(asked: Knock) -> str:
@@ -95,6 +115,11 @@ def notice(asked: Knock) -> str:
     )
 
 
+def lapsed(guests: Guests, now: int) -> tuple[Guests, None]:
+    """Forget who asked too long ago."""
+    return _fresh(guests, now), None
+
+
 def admit(guests: Guests, code: str, now: int) -> tuple[Guests, Guest]:
     """Let in who was told this code."""
     guests = _fresh(guests, now)
@@ -103,7 +128,7 @@ def admit(guests: Guests, code: str, now: int) -> tuple[Guests, Guest]:
     if asked is None:
         raise NotFound(
             "nobody who asks to be let in has this code",
-            hint="a code is good for an hour: have it told again by a new message, or see who asks",
+            hint="a code is good for an hour: who writes again then is told another one",
         )
     if len(guests.known) >= MOST_GUESTS:
         raise InvalidInput(
@@ -157,9 +182,17 @@ def _is_same(one: Row, other: Row) -> bool:
     return one.identity == other.identity and one.chat.served_by == other.chat.served_by
 
 
+def _is_full(guests: Guests, account: Account) -> bool:
+    return sum(one.chat.served_by == account for one in guests.asking) >= MOST_ASKING
+
+
+def _changed(guests: Guests, knock_id: str, change: Callable[[Knock], Knock]) -> Guests:
+    return replace(guests, asking=tuple(change(one) if one.id == knock_id else one for one in guests.asking))
+
+
 def _fresh(guests: Guests, now: int) -> Guests:
     return replace(guests, asking=tuple(one for one in guests.asking if one.live(now)))
 
 
 def _without(guests: Guests, knocked: Knock) -> Guests:
-    return replace(guests, asking=tuple(one for one in guests.asking if one is not knocked))
+    return replace(guests, asking=tuple(one for one in guests.asking if one.id != knocked.id))

@@ -161,6 +161,8 @@ class Engine:
                 async with anyio.create_task_group() as group:
                     renewing = partial(renew, self.store, self.clock, lease, self._config_hash, self._renewed)
                     group.start_soon(partial(keep, "lease", renewing, longest_wait_ms=RENEW_AGAIN_MS))
+                    # Whoever is spoken to unasked is known as a guest from the first on.
+                    await until_kept(self.clock, self._guestbook.look)
                     await self._recovered_once(lease, group)
                     group.start_soon(keep, "guests", self._guestbook.follow)
                     await self._hosted_once(lease, group)

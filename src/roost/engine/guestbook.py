@@ -4,12 +4,15 @@ import logging
 from collections.abc import Mapping
 from functools import partial
 
-from roost.core import guests
-from roost.core.addresses import Account
-from roost.core.deliveries import Confirmed, Delivery, DeliveryKind, Unknown
+import anyio
+
+from roost.core import guests, sendpolicy
+from roost.core.addresses import Account, Address, ChatType
+from roost.core.deliveries import Confirmed, Delivery, DeliveryKind, Postponed, SendResult, Unknown
 from roost.core.envelopes import Envelope, reply_address
 from roost.core.guests import Guest, Guests, Knock
 from roost.core.identities import Identity
+from roost.core.keys import SessionKey
 from roost.core.principals import UNKNOWN
 from roost.engine.ids import new_code
 from roost.engine.reaching import routed
@@ -39,12 +42,21 @@ class Guestbook:
         self._new_id = new_id
         self._book = book
         self._channels = channels
+        self._looking = anyio.Lock()
+
+    async def look(self) -> Guests:
+        """Let in whoever is let in, and nobody else any more."""
+        # An older answer must not come after a newer one.
+        async with self._looking:
+            guests = await self._store.guests()
+            self._book.let_in(guests.let_in)
+        return guests
 
     async def follow(self) -> None:
-        """Let in whoever is let in through any gateway, and nobody else any more, until cancelled."""
+        """Look whenever somebody was let in or shown out through any gateway, until cancelled."""
 
         async def news() -> bool | None:
-            self._book.let_in(await self._store.guests())
+            await self.look()
             return None
 
         await self._store.wait_for(GUESTS, news)
@@ -55,49 +67,71 @@ class Guestbook:
         channel = None if chat is None else self._channels.get(chat.served_by)
         if chat is None or channel is None:
             return False
-        wanted = Knock(
+        known = await self.look()
+        wanted = self._knock(envelope, chat)
+        after, met = guests.knock(known, wanted)
+        if isinstance(met, Guest):
+            return True
+        # Whoever writes on and on costs no transaction that others wait for.
+        if after == known or not await self._may_answer(envelope, chat):
+            return False
+        met = await self._store.change_guests(partial(guests.knock, wanted=wanted))
+        if isinstance(met, Knock):
+            await self._tell(channel, envelope, met)
+        return isinstance(met, Guest)
+
+    def _knock(self, envelope: Envelope, chat: Address) -> Knock:
+        traits = self._book.current.door(chat.served_by).traits.of(envelope.channel)
+        return Knock(
             id=self._new_id(),
-            identity=Identity(channel=envelope.channel, id=envelope.sender.id or ""),
+            identity=Identity(
+                channel=envelope.channel, id=traits.fold(ChatType.DIRECT, envelope.sender.id or "")
+            ),
             chat=chat,
             code=new_code(),
             at=self._clock.now(),
             name=envelope.sender.name,
         )
-        match await self._met(wanted):
-            case Guest():
-                self._book.let_in(await self._store.guests())
-                return True
-            case Knock(told=False) as asked:
-                await self._tell(channel, envelope, asked)
-        return False
 
-    async def _met(self, wanted: Knock) -> Guest | Knock | None:
-        known: Guests = await self._store.guests()
-        after, met = guests.knock(known, wanted)
-        # Whoever writes on and on costs no transaction that others wait for.
-        if after == known:
-            return met
-        return await self._store.change_guests(partial(guests.knock, wanted=wanted))
+    async def _may_answer(self, envelope: Envelope, chat: Address) -> bool:
+        key = await self._key(envelope)
+        policy = self._book.current.sending
+        return sendpolicy.decide(policy, key, channel=chat.channel, chat_type=ChatType.DIRECT).allowed
+
+    async def _key(self, envelope: Envelope) -> SessionKey:
+        """Of the conversation that this would be."""
+        return (await routed(self._store, envelope, UNKNOWN, self._book.current.routing, None)).key
 
     async def _tell(self, channel: Channel, envelope: Envelope, asked: Knock) -> None:
-        # As no session is his yet, it is no row: who was not told is told with his next message.
-        route = await routed(self._store, envelope, UNKNOWN, self._book.current.routing, None)
-        notice = Delivery(
-            id=f"pairing-{asked.id}",
-            key=route.key,
-            address=asked.chat,
-            kind=DeliveryKind.NOTICE,
-            text=guests.notice(asked),
-            created_at=asked.at,
+        # As no session is his yet, it is no row: who was not told is told with a later message.
+        result = await self._sent(
+            channel,
+            Delivery(
+                id=f"pairing-{asked.id}",
+                key=await self._key(envelope),
+                address=asked.chat,
+                kind=DeliveryKind.NOTICE,
+                text=guests.notice(asked),
+                created_at=asked.at,
+            ),
         )
+        match result:
+            case Confirmed():
+                await self._store.change_guests(partial(guests.told, knock_id=asked.id))
+                return
+            case Unknown() if not channel.abilities.dedupes:
+                # It may have arrived, and must not come twice.
+                await self._store.change_guests(partial(guests.told, knock_id=asked.id))
+            case Postponed():
+                later = partial(guests.postponed, knock_id=asked.id, ready_at=result.ready_at)
+                await self._store.change_guests(later)
+        _log.warning("whoever asks as %s may not have been told his code: %s", asked.id, result.error)
+
+    async def _sent(self, channel: Channel, delivery: Delivery) -> SendResult:
         try:
-            result = await within(self._clock, LONGEST_SEND_MS, partial(channel.send, notice))
+            return await within(self._clock, LONGEST_SEND_MS, partial(channel.send, delivery))
         except OutOfTime as error:
-            result = Unknown(error=str(error))
+            return Unknown(error=str(error))
         except Exception as broken:  # noqa: BLE001 — a channel that breaks must not refuse the message
-            _log.exception("channel %s broke while a code was told", asked.chat.served_by)
-            result = Unknown(error=repr(broken))
-        if isinstance(result, Confirmed):
-            await self._store.change_guests(partial(guests.told, knock_id=asked.id))
-        else:
-            _log.warning("whoever asks as %s was not told his code: %s", asked.id, result.error)
+            _log.exception("channel %s broke while a code was told", delivery.address.served_by)
+            return Unknown(error=repr(broken))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import anyio
 
-from roost.core.guests import Guests
+from roost.core.guests import LetIn
 from roost.engine.rules import Rules
 
 
@@ -27,16 +27,17 @@ class Rulebook:
 
     def replace(self, rules: Rules) -> int:
         """The rules change, but for who was let in by pairing; answers the number of the edition before."""
-        self._put(rules, self._rules.guests)
+        self._put(rules, self._rules.let_in)
         self._edition += 1
         return self._edition - 1
 
-    def let_in(self, guests: Guests) -> None:
+    def let_in(self, people: LetIn) -> None:
         """Others are let in by pairing. That is no new edition: no run has to end first."""
-        self._put(self._rules, guests)
+        if people != self._rules.let_in:
+            self._put(self._rules, people)
 
-    def _put(self, rules: Rules, guests: Guests) -> None:
-        self._rules = rules if rules.guests == guests else replace(rules, guests=guests)
+    def _put(self, rules: Rules, people: LetIn) -> None:
+        self._rules = rules if rules.let_in == people else replace(rules, let_in=people)
         self._replaced.set()
         self._replaced = anyio.Event()
 

@@ -17,7 +17,7 @@ from roost.core.effects import Effects
 from roost.core.entrance import Entrance
 from roost.core.exports import Piece, Reached
 from roost.core.findings import Finding
-from roost.core.guests import NOBODY, Guests
+from roost.core.guests import LetIn
 from roost.core.heartbeats import Beat, Beating
 from roost.core.hooks import HookRules
 from roost.core.inbound import Inbound
@@ -203,21 +203,21 @@ class Housekeeping:
     timers: TimerRules = field(default_factory=TimerRules)
     hooks: HookRules = field(default_factory=HookRules)
     remotes: Mapping[str, Remote] = field(default_factory=dict)
-    audit: Callable[[Guests], tuple[Finding, ...]] = lambda guests: ()
+    audit: Callable[[LetIn], tuple[Finding, ...]] = lambda let_in: ()
     joined: Joined = lambda snapshot, inbound, met: ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """`doors` say who is let in, by channel; a channel without one lets in nobody but by pairing. `guests` are those who
-    were let in so.
+    """`doors` say who is let in, by channel; a channel without one lets in nobody but by pairing. `let_in` are those who
+    were.
 
     A run in which nothing happens for `idle_ms` is given up; a model that says nothing for `stream_idle_ms` has failed.
     """
 
     cast: Cast
     doors: Mapping[str, ChannelPolicy] = field(default_factory=dict)
-    guests: Guests = NOBODY
+    let_in: LetIn = field(default_factory=dict)
     routing: RoutingRules = field(default_factory=RoutingRules)
     queue: QueuePolicy = field(default_factory=QueuePolicy)
     resets: ResetPolicy = field(default_factory=ResetPolicy)
@@ -232,7 +232,7 @@ class Rules:
     most_steps: int = 200
 
     def door(self, at: Account) -> ChannelPolicy:
-        return self.guests.through(self.doors.get(at.channel, ChannelPolicy()).at(at.account), at)
+        return self.doors.get(at.channel, ChannelPolicy()).at(at.account).letting_in(self.let_in.get(at))
 
     def judge(self, session: Session, delivery: Delivery) -> Verdict:
         """Whether a message may go out. By an account that is off nothing does, nor the answer to a command."""

@@ -3,8 +3,10 @@
 import logging
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias
 
+from roost.core import guests
 from roost.core.keys import SessionKey
 from roost.core.retention import Swept
 from roost.engine.rulebook import Rulebook
@@ -47,11 +49,17 @@ class Sweeper:
             _tell("would remove", await self.preview(kept))
             cutoffs = retention.housekeeping(now)
         swept = await self._store.sweep(replace(cutoffs, kept=kept))
+        await self._forget_strangers(now)
         _tell("removed", swept)
         if swept.removed:
             freed = await self._store.give_back()
             _log.info("retention gave %s bytes back to the disk", freed)
         return swept
+
+    async def _forget_strangers(self, now: int) -> None:
+        known = await self._store.guests()
+        if guests.lapsed(known, now)[0] != known:
+            await self._store.change_guests(partial(guests.lapsed, now=now))
 
 
 def _tell(did: str, swept: Swept) -> None:

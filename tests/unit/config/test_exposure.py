@@ -108,7 +108,7 @@ def test_who_was_let_in_by_pairing_stands_at_the_door_he_came_by(tmp_path: Path)
     guests, _ = admit(asked(knocking("7", account="a"), knocking("8", account="b", code="OTHER")), "CODE7", 1)
     accounts: dict[str, object] = {"a": {}, "b": {}}
     given = settings(tmp_path, channels={"telegram": {"accounts": accounts}})
-    view = exposure(given, guests=guests)
+    view = exposure(given, let_in=guests.let_in)
     assert {one.account: one.policy.paired for one in view.doors} == {"a": {"telegram:7"}, "b": frozenset()}
 
 

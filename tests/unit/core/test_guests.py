@@ -3,20 +3,22 @@
 import pytest
 
 from roost.core.addresses import Account, Address
-from roost.core.admission import ChannelPolicy
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.guests import (
     ASKING_MS,
     MOST_ASKING,
     MOST_GUESTS,
     NOBODY,
+    TELL_AGAIN_MS,
     Guest,
     Guests,
     Knock,
     admit,
     gathered,
     knock,
+    lapsed,
     notice,
+    postponed,
     remove,
     rows_of,
     told,
@@ -49,26 +51,46 @@ def asked(*knocks: Knock) -> Guests:
 def test_who_asks_is_let_in_by_his_code_on_the_account_he_wrote_to() -> None:
     guests, ann = admit(asked(knocking("7"), knocking("8")), " code7 ", 5)
     assert (ann.identity.id, ann.name, ann.since) == ("7", "Ann", 5)
-    door = ChannelPolicy()
-    assert guests.through(door, HERE).paired == {"telegram:7"}
-    assert guests.through(door, Account("telegram", "work")) is door
+    assert guests.let_in == {HERE: {"telegram:7"}}
     assert [one.identity.id for one in guests.asking] == ["8"]
     assert knock(guests, knocking("7", at=9)) == (guests, ann)
 
 
-def test_who_asked_is_told_his_code_once() -> None:
+def test_a_code_is_told_by_one_and_again_only_while_nobody_has_it() -> None:
     first = knocking()
-    guests, _ = told(asked(first, knocking("8")), first.id)
-    assert [(one.identity.id, one.told) for one in guests.asking] == [("7", True), ("8", False)]
+    guests = asked(first, knocking("8"))
+    soon, late = knocking(at=TELL_AGAIN_MS - 1), knocking(at=TELL_AGAIN_MS)
+    assert knock(guests, soon) == (guests, None)
+    _, again = knock(guests, late)
+    assert isinstance(again, Knock)
+    assert (again.code, again.id) == (first.code, first.id)
+    known, _ = told(guests, first.id)
+    assert [(one.identity.id, one.told) for one in known.asking] == [("7", True), ("8", False)]
+    assert knock(known, late) == (known, None)
     assert first.code in notice(first)
 
 
-def test_who_asks_again_is_known_until_his_code_is_too_old() -> None:
+def test_what_is_told_late_is_good_for_an_hour_from_then() -> None:
+    guests, again = knock(asked(knocking()), knocking(at=ASKING_MS - 1))
+    assert isinstance(again, Knock)
+    assert admit(guests, again.code, ASKING_MS + 5)[1].identity.id == "7"
+
+
+def test_a_channel_that_can_take_nothing_yet_is_not_asked_before() -> None:
     first = knocking()
-    guests, found = knock(asked(first), knocking(at=ASKING_MS - 1))
-    assert found is first
-    again = knocking(at=ASKING_MS)
-    assert knock(guests, again) == (Guests(asking=(again,)), again)
+    guests, _ = postponed(asked(first), first.id, 5 * TELL_AGAIN_MS)
+    assert knock(guests, knocking(at=5 * TELL_AGAIN_MS - 1)) == (guests, None)
+    assert knock(guests, knocking(at=5 * TELL_AGAIN_MS))[1] is not None
+    assert postponed(asked(first), first.id, 1)[0] == asked(first)
+
+
+def test_who_asked_too_long_ago_is_forgotten() -> None:
+    first = told(asked(knocking()), knocking().id)[0]
+    assert lapsed(first, ASKING_MS - 1) == (first, None)
+    assert lapsed(first, ASKING_MS) == (NOBODY, None)
+    _, new = knock(first, knocking(at=ASKING_MS, code="OTHER"))
+    assert isinstance(new, Knock)
+    assert new.code == "OTHER"
 
 
 def test_the_same_person_asks_on_each_account_for_himself() -> None:
@@ -102,7 +124,8 @@ def test_no_more_than_a_limit_are_let_in() -> None:
 
 def test_who_is_turned_away_may_ask_again() -> None:
     first = knocking()
-    assert turn_away(asked(first), first.id, 1) == (NOBODY, first)
+    guests, away = turn_away(asked(first), first.id, 1)
+    assert (guests, away.id) == (NOBODY, first.id)
     with pytest.raises(NotFound, match="requestId"):
         turn_away(asked(first), first.id, ASKING_MS)
 

@@ -1,14 +1,17 @@
 """Who asks to be let in, where the channel that should tell him breaks or hangs, and where another gateway let him in."""
 
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import anyio
 import pytest
 
-from roost.channels.loopback import LoopbackChannel
+from roost.channels.loopback import EVERYTHING, LoopbackChannel
 from roost.core import guests
 from roost.core.addresses import Account, ChatType
-from roost.core.deliveries import Delivery, SendResult
+from roost.core.admission import ChannelPolicy
+from roost.core.channeltraits import KNOWN_CHANNELS
+from roost.core.deliveries import Confirmed, Delivery, Postponed, Rejected, SendResult
 from roost.core.envelopes import Conversation, Envelope, Sender
 from roost.core.guests import Knock
 from roost.engine.guestbook import LONGEST_SEND_MS, Guestbook
@@ -25,9 +28,22 @@ BOB = Envelope(
 )
 
 
-class Broken(LoopbackChannel):
+@dataclass
+class Telling(LoopbackChannel):
+    """Shows a message as often as it is sent, and answers each in turn; `None` breaks."""
+
+    results: list[SendResult | None]
+    sent: list[Delivery] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__(abilities=replace(EVERYTHING, dedupes=False, answers=False))
+
     async def send(self, delivery: Delivery) -> SendResult:
-        raise OSError("no network")
+        self.sent.append(delivery)
+        result = self.results.pop(0)
+        if result is None:
+            raise OSError("no network")
+        return result
 
 
 class Hanging(LoopbackChannel):
@@ -46,26 +62,76 @@ async def asking(scene: Scene) -> tuple[Knock, ...]:
     return (await scene.store.guests()).asking
 
 
-async def test_a_channel_that_breaks_leaves_the_code_to_be_told_later(
-    caplog: pytest.LogCaptureFixture,
+@pytest.mark.parametrize(
+    "failed", [Rejected(error="blocked"), None, Postponed(ready_at=0, error="slow down")]
+)
+async def test_who_was_not_told_is_told_the_same_code_a_while_later_and_not_with_every_message(
+    failed: SendResult | None, caplog: pytest.LogCaptureFixture
 ) -> None:
+    scene, done = Scene(), Confirmed()
+    # What breaks may have arrived after all: it is not told again.
+    unknown = failed is None
+    channel = Telling([failed, done])
+    here = guestbook(scene, channel)
+    for _ in range(3):
+        assert not await here.answer(BOB)
+    assert "may not have been told his code" in caplog.text
+    assert [one.told for one in await asking(scene)] == [unknown]
+    scene.clock.advance(guests.TELL_AGAIN_MS)
+    for _ in range(3):
+        assert not await here.answer(BOB)
+    codes = {one.text for one in channel.sent}
+    assert (len(channel.sent), len(codes), len({one.id for one in channel.sent})) == (
+        1 if unknown else 2,
+        1,
+        1,
+    )
+    assert [one.told for one in await asking(scene)] == [True]
+
+
+async def test_a_channel_that_asks_for_patience_is_given_it() -> None:
     scene = Scene()
-    assert not await guestbook(scene, Broken()).answer(BOB)
-    (before,) = await asking(scene)
-    assert (before.told, "was not told his code" in caplog.text) == (False, True)
-    channel = LoopbackChannel()
-    assert not await guestbook(scene, channel).answer(BOB)
-    (after,) = await asking(scene)
-    assert (after.told, after.code) == (True, before.code)
-    assert before.code in channel.replies(after.chat)[0]
+    later = scene.clock.now() + 10 * guests.TELL_AGAIN_MS
+    channel = Telling([Postponed(ready_at=later, error="slow down"), Confirmed()])
+    here = guestbook(scene, channel)
+    await here.answer(BOB)
+    scene.clock.advance(9 * guests.TELL_AGAIN_MS)
+    await here.answer(BOB)
+    assert len(channel.sent) == 1
+    scene.clock.advance(guests.TELL_AGAIN_MS)
+    await here.answer(BOB)
+    assert len(channel.sent) == 2
+
+
+async def test_two_messages_at_once_are_told_one_code_once() -> None:
+    scene, channel = Scene(), Telling([Confirmed(), Confirmed()])
+    here = guestbook(scene, channel)
+    async with anyio.create_task_group() as group:
+        group.start_soon(here.answer, BOB)
+        group.start_soon(here.answer, BOB)
+    assert (len(channel.sent), len(await asking(scene))) == (1, 1)
+
+
+async def test_on_a_channel_that_ignores_case_a_person_is_one_however_he_is_written() -> None:
+    scene = Scene()
+    scene.rules = replace(scene.rules, doors={"irc": ChannelPolicy(traits=KNOWN_CHANNELS)})
+    channel = Telling([Confirmed()])
+    here = Guestbook(
+        scene.store, scene.clock, FreshIds(scene.clock), Rulebook(scene.rules), {Account("irc"): channel}
+    )
+    for who in ("Bob", "bob", "BOB"):
+        assert not await here.answer(replace(BOB, channel="irc", sender=Sender(id=who)))
+    assert [one.identity.id for one in await asking(scene)] == ["bob"]
 
 
 async def test_a_channel_that_hangs_holds_up_its_messages_for_a_while_only() -> None:
     scene = Scene()
+    here = guestbook(scene, Hanging())
     with anyio.fail_after(60):
         async with anyio.create_task_group() as group:
-            group.start_soon(guestbook(scene, Hanging()).answer, BOB)
+            group.start_soon(here.answer, BOB)
             await until_all_wait()
+            assert not await here.answer(BOB)
             scene.clock.advance(LONGEST_SEND_MS)
     assert [one.told for one in await asking(scene)] == [False]
 

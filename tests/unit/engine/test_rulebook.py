@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import anyio
 
+from roost.core.guests import admit
 from roost.engine.rulebook import Rulebook
 from roost.engine.rules import Rules
 from tests.unit.core.test_guests import asked, knocking
@@ -79,11 +80,14 @@ async def test_who_waits_for_other_rules_hears_when_they_are_in_force() -> None:
         await book.replaced(OLD)
 
 
-async def test_guests_stay_through_other_rules_and_end_no_edition() -> None:
-    book, guests = Rulebook(OLD), asked(knocking())
+async def test_who_is_let_in_stays_so_through_other_rules_and_ends_no_edition() -> None:
+    book, people = Rulebook(OLD), admit(asked(knocking()), "CODE7", 1)[0].let_in
     with book.reading():
-        book.let_in(guests)
+        book.let_in(people)
         with anyio.fail_after(5):
             await book.replaced(OLD)
         assert book.replace(NEW) == 0
-    assert book.current == replace(NEW, guests=guests)
+    now = book.current
+    assert now == replace(NEW, let_in=people)
+    book.let_in(dict(people))
+    assert book.current is now

@@ -1,8 +1,10 @@
 import logging
+from functools import partial
 
 import anyio
 import pytest
 
+from roost.core import guests
 from roost.core.figures import DAY_MS
 from roost.core.keys import SessionKey
 from roost.core.queries import SessionQuery
@@ -13,6 +15,7 @@ from roost.engine.sweeper import EVERY_MS, FIRST_MS, NAMED, Sweeper
 from roost.stores.memory import MemoryStore
 from roost.testing import builders
 from roost.testing.clock import FakeClock
+from tests.unit.core.test_guests import knocking
 from tests.unit.engine.scenes import HOME, Scene
 from tests.waiting import until_all_wait
 
@@ -131,3 +134,11 @@ async def test_of_many_the_first_few_are_named(
     await sweeping(store, clock, Retention()).sweep()
     assert f"removed {NAMED + 2} sessions" in caplog.text
     assert "…" in caplog.text
+
+
+async def test_who_asked_to_be_let_in_too_long_ago_is_forgotten(store: Counting, clock: FakeClock) -> None:
+    for who, ago in (("7", guests.ASKING_MS), ("8", guests.ASKING_MS - 1)):
+        asks = partial(guests.knock, wanted=knocking(who, at=clock.now() - ago))
+        await store.change_guests(asks)
+    await sweeping(store, clock, Retention()).sweep()
+    assert [one.identity.id for one in (await store.guests()).asking] == ["8"]

@@ -96,4 +96,4 @@ def _refuse_other(name: str, meant: str | None, fleet: Fleet) -> None:
 
 async def audit(call: Call, params: NoParams) -> Audited:
     rules = call.house.engine.rules
-    return audit_result(await to_thread.run_sync(rules.house.audit, rules.guests))
+    return audit_result(await to_thread.run_sync(rules.house.audit, rules.let_in))

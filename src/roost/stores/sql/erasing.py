@@ -294,7 +294,7 @@ class Without:
 
 
 def _address_pattern(one: Identity) -> str:
-    """How an address of theirs is written in a row."""
+    """How an address of theirs is written in a row, and who they are on a channel."""
     channel = '"[^"]*"' if one.channel == ANYWHERE else re.escape(encode(one.channel))
     who = re.escape(encode(one.id))
-    return rf'\{{"channel":{channel},(?:"to":{who}|[^{{}}]*"person":{who})'
+    return rf'\{{"channel":{channel},(?:"(?:to|id)":{who}|[^{{}}]*"person":{who})'

@@ -1,7 +1,7 @@
 """What is left of a store without a person, row by row."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import apsw
 import pytest
@@ -147,6 +147,10 @@ async def test_her_sessions_go_with_all_that_hangs_on_them(rows: Rows) -> None:
         ("deliveries", {"key": GROUP, "address": '{"channel":"telegram","to":"7","thread":"1"}'}),
         ("registry", {"body": '{"principal":"person:telegram:7"}'}),
         ("registry", {"body": encode(knocking("7"), guests.Row)}),
+        (
+            "registry",
+            {"body": encode(replace(knocking("7"), chat=Address(channel="telegram", to="@ann")), guests.Row)},
+        ),
         ("registry", {"body": encode(guests.admit(asked(knocking("7")), "CODE7", 1)[1], guests.Row)}),
         ("thread_bindings", {"key": f"{HERS}:thread:1"}),
         ("points", {"key": HERS, "principal": "owner"}),
