@@ -5,7 +5,7 @@ from contextlib import suppress
 from random import Random
 
 from roost.core.envelopes import Envelope
-from roost.core.errors import Fenced, Forbidden
+from roost.core.errors import Conflict, Fenced, Forbidden
 from roost.core.keys import SessionKey
 from roost.core.lifecycle import ResetPolicy
 from roost.core.queries import SessionQuery
@@ -104,8 +104,10 @@ class Storm:
     async def spawn(self) -> None:
         run = self._one()
         if run and await self._holds(run) and (await self.driver.session(run.key)).lineage.depth < 3:
-            await spawn(self.driver, run, "look")
-            self.yields = True
+            # One that a newer message has asked to end may not any more.
+            with suppress(Conflict):
+                await spawn(self.driver, run, "look")
+                self.yields = True
 
     async def stop(self) -> None:
         """What `/stop` does: what waits ends at once, and then the runs under way."""

@@ -352,6 +352,8 @@ async def test_what_a_message_must_be(opened: Opened) -> None:
         ):
             with pytest.raises(Refused, match=problem):
                 await client.call("chat.send", params)
+        with pytest.raises(Refused, match="message or attachment required"):
+            await client.call("agent", {"message": "\r", "idempotencyKey": "r"})
         gate.bench.model.add((Say("seen"),))
         picture = {"type": "image", "mimeType": "image/png", "content": "data:image/png;base64,iVBORw0KGgo="}
         await client.call("chat.send", send("", "run-1", attachments=[picture], timeoutMs=60_000))

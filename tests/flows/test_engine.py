@@ -22,6 +22,7 @@ from roost.core.routing import RoutingRules
 from roost.core.scopes import DmScope
 from roost.core.sessions import OpenedBy
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
+from roost.core.transcript import NO_WORDS
 from roost.core.visibility import PersonCaller
 from roost.engine.operations import Change
 from roost.ports import Report
@@ -57,6 +58,16 @@ async def test_the_next_message_is_asked_with_what_was_said_before(bench: Bench)
     assert [len(messages) for messages in asked] == [1, 3]
     assert "first" in asked[1][0]
     assert asked[1][1] == "one"
+
+
+@pytest.mark.requirement("P3")
+async def test_who_writes_without_words_is_answered_too(bench: Bench) -> None:
+    bench.model.otherwise = (Say("What is it?"),)
+    async with bench.serving():
+        await bench.say("\r")
+        assert await bench.replies() == ("What is it?",)
+    ((asked,),) = [request.messages for request in bench.model.requests]
+    assert NO_WORDS in text_of(asked)
 
 
 async def test_two_people_are_answered_each_in_their_own_chat_and_session(bench: Bench) -> None:

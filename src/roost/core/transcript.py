@@ -33,6 +33,7 @@ from roost.core.messages import (
 RESET_KIND = "reset"
 UNKNOWN_OUTCOME = "[interrupted: no result of this tool call was recorded; its outcome is unknown]"
 NO_OUTPUT = "(no output)"
+NO_WORDS = "(a message without words)"
 OPENING = "[Earlier conversation] What came before is not shown."
 
 _SUMMARY_LINE = (
@@ -165,8 +166,7 @@ def _drafts(entries: Sequence[Entry], start: int) -> list[TranscriptUnit | _Draf
     for position in range(start, len(entries)):
         body = entries[position].body
         if isinstance(body, UserMessage):
-            if (said := _for_model(body)) is not None:
-                drafts.append(TranscriptUnit(said, position, position))
+            drafts.append(TranscriptUnit(_for_model(body), position, position))
         elif isinstance(body, AssistantMessage):
             if (alone := lone_text(body)) is None:
                 drafts.append(_draft(body, position, waiting))
@@ -220,11 +220,12 @@ def _is_blank(text: str) -> bool:
     return not text or text.isspace()
 
 
-def _for_model(message: UserMessage) -> UserMessage | None:
-    """A message as the model sees it, if it says anything."""
-    if any(map(_blank, message.content)):
-        message = replace(message, content=tuple(block for block in message.content if not _blank(block)))
-    return marked(message) if message.content else None
+def _for_model(message: UserMessage) -> UserMessage:
+    """A message as the model sees it. Whoever wrote without words is answered too, and providers refuse empty ones."""
+    if not message.content or any(map(_blank, message.content)):
+        said = tuple(block for block in message.content if not _blank(block)) or (Text(NO_WORDS),)
+        message = replace(message, content=said)
+    return marked(message)
 
 
 def _answered(draft: _Draft, taken: set[str]) -> TranscriptUnit | None:

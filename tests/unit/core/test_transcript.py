@@ -21,6 +21,7 @@ from roost.core.messages import (
 )
 from roost.core.transcript import (
     NO_OUTPUT,
+    NO_WORDS,
     OPENING,
     UNKNOWN_OUTCOME,
     Active,
@@ -171,12 +172,17 @@ def test_details_are_not_shown_and_an_empty_result_says_so() -> None:
 # -- what is left out --------------------------------------------------------------------------------
 
 
-def test_messages_that_say_nothing_are_left_out() -> None:
-    empty = UserMessage(content=(Text(" \n"),), at=1, provenance=Provenance(kind=ProvenanceKind.HUMAN))
+def test_answers_that_say_nothing_are_left_out() -> None:
     prompt = build_prompt(
-        entries(empty, user("hi"), assistant(Text("")), assistant(Thinking(thinking="hm")), assistant())
+        entries(user("hi"), assistant(Text("")), assistant(Thinking(thinking="hm")), assistant())
     )
     assert outline(prompt) == ["u:hi"]
+
+
+@pytest.mark.parametrize("content", [(Text(" \n"),), ()])
+def test_a_message_without_words_is_shown_as_one(content: tuple[Text, ...]) -> None:
+    empty = UserMessage(content=content, at=1, provenance=Provenance(kind=ProvenanceKind.HUMAN))
+    assert outline(build_prompt(entries(empty, user("hi")))) == [f"u:{NO_WORDS}", "u:hi"]
 
 
 def test_blank_blocks_beside_others_are_left_out() -> None:

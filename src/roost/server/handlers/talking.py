@@ -178,6 +178,7 @@ class Talk:
     async def agent(self, call: Call, params: agents.AgentParams) -> dict[str, JsonValue]:
         """Answered when the run is taken on, and again when it has ended."""
         house = call.house
+        _refuse_empty(params.message, ())
         model = "/".join(filter(None, (params.provider, params.model))) or None
         place = await recipient_of(call, params)
         request = _request(params.thinking, model, params.timeout * 1000)
