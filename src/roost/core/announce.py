@@ -15,6 +15,8 @@ STATUS_CHARS = 500
 FINDINGS_CHARS = 4_096
 FINDING_CHARS = 512
 NOT_AVAILABLE = "(not available)"
+# As other gateways' exports and clients know it. It is no tool of an agent's: what spawned a child gave it a task.
+SOURCE_TOOL = "subagent_announce"
 
 CUT = "\n[... cut here]"
 _BEFORE, _AFTER = r"[ \t*_#>-]*", r"[*_]*[ \t]*:[*_]*[ \t]*"

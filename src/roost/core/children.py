@@ -7,10 +7,9 @@ when its last child ends; the requester is a sub-agent and gets it as an input; 
 from dataclasses import replace
 from types import MappingProxyType
 
-from roost.core import toolnames
 from roost.core.a2a import INTERNAL_CHANNEL
 from roost.core.addresses import Address
-from roost.core.announce import announcement, findings_text, freeze_result, silent_work
+from roost.core.announce import SOURCE_TOOL, announcement, findings_text, freeze_result, silent_work
 from roost.core.effects import (
     AcceptInput,
     AcknowledgeCompletion,
@@ -295,5 +294,5 @@ def _provenance(completion: Completion, principal: Principal) -> Provenance:
         kind=ProvenanceKind.SUBAGENT,
         principal=principal,
         source_session=str(completion.child),
-        source_tool=toolnames.SESSIONS_SPAWN,
+        source_tool=SOURCE_TOOL,
     )
