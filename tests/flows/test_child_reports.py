@@ -92,3 +92,53 @@ async def test_what_a_turn_goes_on_with_is_data_also_inside_a_child(nursery: Nur
     whole = [one for one in nursery.bench.model.requests if task_of(one) == "whole"][-1]
     assert_data(heard(whole, "obey the part"))
     assert_data(heard(nursery.newest_of_main(), "obey the whole"))
+
+
+LONG = " ".join(f"fact-{number}." for number in range(1_000))
+
+
+@pytest.mark.requirement("P1", "D63")
+@pytest.mark.parametrize("cleanup", ["keep", "delete"])
+async def test_a_turn_that_waited_reads_the_whole_report_also_of_a_child_whose_session_goes(
+    nursery: Nursery, cleanup: str
+) -> None:
+    def act(request: ModelRequest) -> Script:
+        if task_of(request):
+            return [Until(nursery.answered), Say(LONG)]
+        if hears_of_ends(request):
+            return [Say("I see.")]
+        return [*spawns("look", cleanup=cleanup), call("sessions_yield")]
+
+    nursery.act = act
+    async with nursery.engine().serving(GATEWAY):
+        await nursery.bench.say("go")
+        await nursery.bench.model.asked(2)
+        await until_at_rest(nursery.bench.store)
+        nursery.answered.set()
+        assert await nursery.bench.replies() == ("I see.",)
+    assert LONG in said_to(nursery.newest_of_main())
+    assert len(await nursery.descendants()) == (1 if cleanup == "keep" else 0)
+
+
+@pytest.mark.requirement("P1")
+async def test_a_sub_agent_that_did_not_wait_reads_the_whole_report_too(nursery: Nursery) -> None:
+    def act(request: ModelRequest) -> Script:
+        match task_of(request):
+            case "part":
+                return [Until(nursery.answered), Say(LONG)]
+            case "whole" if announcing(request) or hears_of_ends(request):
+                return [Say("Result: the whole")]
+            case "whole":
+                return [Say("Begun.")] if isinstance(newest(request), ToolResult) else spawns("part")
+            case _:
+                return [Say("Begun.")] if isinstance(newest(request), ToolResult) else spawns("whole")
+
+    nursery.act = act
+    async with nursery.engine().serving(GATEWAY):
+        await nursery.bench.say("go")
+        await nursery.until_answered()
+        await nursery.bench.replies(at_least=2)
+    (heard_by_whole,) = [
+        said_to(one) for one in nursery.bench.model.requests if task_of(one) == "whole" and hears_of_ends(one)
+    ]
+    assert LONG in heard_by_whole
