@@ -55,11 +55,18 @@ class Stats:
     cost_micros: int | None = None
 
 
-def stats_of(session: Session, *, began: int, at: int, transcript: str | None = None) -> Stats:
+def ran_for(owed: Completion, *, began: int | None, at: int) -> int:
+    """How long a child was at its task: what is done after that to announce its end is none of it."""
+    return max(0, (owed.settled_at or at) - (began or owed.created_at))
+
+
+def stats_of(
+    session: Session, owed: Completion, *, at: int, began: int | None = None, transcript: str | None = None
+) -> Stats:
     """What a child's own row says about its work."""
     spent = session.counters
     return Stats(
-        runtime_ms=max(0, at - began),
+        runtime_ms=ran_for(owed, began=began, at=at),
         tokens_in=spent.input,
         tokens_out=spent.output,
         key=str(session.key),

@@ -12,6 +12,7 @@ from roost.core.announce import (
     findings_text,
     freeze_result,
     in_order,
+    ran_for,
     read_report,
     silent_work,
     stats_line,
@@ -186,13 +187,19 @@ def test_a_runtime_reads_like_a_clock(milliseconds: int, shown: str) -> None:
 def test_a_childs_own_row_gives_its_figures() -> None:
     child = samples.session()
     child = child._replace(counters=child.counters._replace(input=900, output=100, cost_micros=5))
-    line = stats_line(stats_of(child, began=samples.NOON, at=samples.NOON + 61_000, transcript="/t"))
+    owed = replace(samples.completion("c-run"), created_at=samples.NOON)
+    line = stats_line(stats_of(child, owed, at=samples.NOON + 61_000, transcript="/t"))
     assert line == (
         f"Stats: runtime 1m01s • tokens 1k (in 900 / out 100) • session {child.key} • id {child.session_id} "
         "• transcript /t • cost $0.0000"
     )
-    bare = stats_of(samples.session(), began=2, at=1)
+    bare = stats_of(samples.session(), owed, began=2, at=1)
     assert (bare.runtime_ms, bare.cost_micros) == (0, None)
+
+
+@pytest.mark.requirement("D29")
+def test_a_child_ran_until_its_end_was_settled_however_long_telling_it_takes() -> None:
+    assert ran_for(replace(samples.completion("c-run"), settled_at=50), began=20, at=5_000) == 30
 
 
 # -- findings ----------------------------------------------------------------------------------------
