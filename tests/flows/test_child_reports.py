@@ -4,8 +4,10 @@ import pytest
 
 from roost.core.leases import Gateway
 from roost.core.messages import ToolResult, UserMessage, text_of
-from roost.core.models import ModelRequest
-from roost.testing.scripts import Say, Script, Until
+from roost.core.models import FailureKind, ModelRequest
+from roost.core.sessions import SessionStatus
+from roost.engine.rules import Housekeeping
+from roost.testing.scripts import Fail, Hang, Say, Script, Until
 from tests.flows.nursery import (
     MAIN,
     Nursery,
@@ -13,6 +15,7 @@ from tests.flows.nursery import (
     call,
     hears_of_ends,
     newest,
+    results,
     said_to,
     spawns,
     task_of,
@@ -142,3 +145,38 @@ async def test_a_sub_agent_that_did_not_wait_reads_the_whole_report_too(nursery:
         said_to(one) for one in nursery.bench.model.requests if task_of(one) == "whole" and hears_of_ends(one)
     ]
     assert LONG in heard_by_whole
+
+
+@pytest.mark.requirement("D27", "D64")
+@pytest.mark.parametrize("no_words", [Fail(FailureKind.PERMANENT, "no words"), Hang()])
+async def test_a_child_that_did_well_is_nowhere_called_failed_because_it_found_no_words_for_it(
+    nursery: Nursery, no_words: Fail | Hang
+) -> None:
+    def act(request: ModelRequest) -> Script:
+        if announcing(request):
+            return [no_words]
+        if task_of(request):
+            return [Until(nursery.answered), Say("five")]
+        if isinstance(newest(request), ToolResult):
+            return [Say("Begun.")]
+        return [call("subagents", action="list")] if "and now?" in said_to(request) else spawns("count")
+
+    nursery.act = act
+    nursery.bench.change(house=Housekeeping(announce_ms=50))
+    said: tuple[str, ...] = ()
+    async with nursery.engine().serving(GATEWAY):
+        for asked in ("go", None, "/subagents", "/subagents info 1", "and now?"):
+            if asked:
+                await nursery.bench.say(asked)
+            else:
+                nursery.answered.set()
+            said = await nursery.bench.replies(at_least=1 + len(said))
+    _, told, listed, info, _ = said
+    assert told.startswith("Status: success\nResult: five")
+    assert ": done, " in listed.splitlines()[1]
+    assert "\nStatus: done, spawned " in info
+    shown = nursery.newest_of_main()
+    (row,) = results(shown)[-1]["recent"]
+    (child,) = await nursery.descendants()
+    assert (row["status"], child.status) == ("done", SessionStatus.DONE)
+    assert f"- count ({child.key}): done, " in heard(shown, "## Recently Completed Subagents")
