@@ -20,6 +20,7 @@ from roost.core.keys import CHILD_KINDS
 from roost.core.leases import Lease
 from roost.core.messages import AssistantMessage, StopReason, text_of, tool_calls
 from roost.core.previews import RunOver
+from roost.core.prose import unleaked
 from roost.core.queries import LedgerQuery
 from roost.core.redaction import redact
 from roost.core.runs import Outcome, Run, RunKind, RunState
@@ -281,4 +282,5 @@ def _reply_of(run: Run, played: Played, rules: Rules) -> str | None:
     if played.words is None:
         return None
     text = text_of(played.words)
-    return acknowledged(text, rules.house.timers.beat(run.key.agent)) if run.key.heartbeat else text
+    beat = rules.house.timers.beat(run.key.agent)
+    return acknowledged(unleaked(text), beat) if run.key.heartbeat else text
