@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from roost.core import a2a, exchangetext
 from roost.core.effects import Effects, PutExchange, QueueRun
+from roost.core.endings import visible
 from roost.core.exchanges import Exchange, ExchangeState, Phase
 from roost.core.messages import ProvenanceKind
 from roost.core.notices import derived_id
@@ -47,8 +48,9 @@ def taken(snapshot: ExchangeSnapshot, *, by: Taken) -> Effects:
 
 def answered(snapshot: ExchangeSnapshot, *, reply: str | None, at: int) -> Effects:
     """The other session has said something, or was done without a word."""
-    heard = replace(snapshot.exchange, state=ExchangeState.REPLIED, first_reply=reply, latest_reply=reply)
-    return _ended(snapshot, heard, reply, at)
+    said = visible(reply)
+    heard = replace(snapshot.exchange, state=ExchangeState.REPLIED, first_reply=said, latest_reply=said)
+    return _ended(snapshot, heard, said, at)
 
 
 def failed(snapshot: ExchangeSnapshot, *, error: str, at: int) -> Effects:

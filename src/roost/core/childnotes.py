@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from roost.core.announce import CUT, in_order
-from roost.core.childviews import LABEL_CHARS
+from roost.core.childviews import ENDED, LABEL_CHARS
 from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.figures import age
 from roost.core.keys import SessionKey
@@ -18,10 +18,18 @@ NOTE_CHARS = 16_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Children:
-    """The children of a session: those it is owed the end of, and those that were at work of late."""
+    """The children of a session: those it is owed the end of, those that were at work of late, and how the tasks of these
+    ended, as far as that is kept."""
 
     owed: tuple[Completion, ...] = ()
     rows: tuple[Session, ...] = ()
+    ended: tuple[Completion, ...] = ()
+
+    @property
+    def recent(self) -> tuple[Session, ...]:
+        """Those it was told the end of."""
+        owed = {one.child for one in self.owed}
+        return tuple(row for row in self.rows if row.key not in owed)[:MOST_RECENT]
 
     @property
     def names(self) -> Mapping[SessionKey, str]:
@@ -33,11 +41,12 @@ def note(family: Children, now: int, longest: int = NOTE_CHARS) -> str | None:
     names = family.names
     active = [one for one in in_order(family.owed) if one.status is CompletionStatus.PENDING]
     waiting = [one for one in in_order(family.owed) if one.status is not CompletionStatus.PENDING]
-    known = {one.child for one in family.owed}
-    recent = [row for row in family.rows if row.key not in known]
+    ended = {one.child: ENDED[one.status] for one in family.ended if one.status in ENDED}
     blocks = (
         _block("Active Subagents", (_active(one, names, now) for one in active[:MOST_ACTIVE])),
-        _block("Recently Completed Subagents", (_recent(row, now) for row in recent[:MOST_RECENT])),
+        _block(
+            "Recently Completed Subagents", (_recent(row, ended.get(row.key), now) for row in family.recent)
+        ),
         _block("Child results awaiting delivery", (_result(one, names) for one in waiting[:MOST_WAITING])),
     )
     text = "\n\n".join(block for block in blocks if block)
@@ -55,8 +64,9 @@ def _active(one: Completion, names: Mapping[SessionKey, str], now: int) -> str:
     return f"- {_named(one.child, names)}: at work since {age(now - one.created_at)}"
 
 
-def _recent(row: Session, now: int) -> str:
-    return f"- {_name(row)} ({row.key}): {row.status}, {age(now - row.times.updated)}"
+def _recent(row: Session, task: str | None, now: int) -> str:
+    """By its task: what became of anything that was asked of it after that says nothing about it."""
+    return f"- {_name(row)} ({row.key}): {task or row.status}, {age(now - row.times.updated)}"
 
 
 def _result(one: Completion, names: Mapping[SessionKey, str]) -> str:

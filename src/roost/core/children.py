@@ -7,10 +7,9 @@ when its last child ends; the requester is a sub-agent and gets it as an input; 
 from dataclasses import replace
 from types import MappingProxyType
 
-from roost.core import toolnames
 from roost.core.a2a import INTERNAL_CHANNEL
 from roost.core.addresses import Address
-from roost.core.announce import announcement, findings_text, freeze_result, silent_work
+from roost.core.announce import SOURCE_TOOL, announcement, findings_text, freeze_result, silent_work
 from roost.core.effects import (
     AcceptInput,
     AcknowledgeCompletion,
@@ -143,7 +142,7 @@ def _result(ending: Ending) -> str | None:
     """What is kept of a child's last words; a run that failed leaves none, one that ran out of time what it has."""
     text = ending.said
     if ending.outcome.state is RunState.TIMEOUT:
-        text = (ending.reply or "").strip()
+        text = ending.last_words
         if not text and ending.tool_calls:
             text = silent_work(ending.tool_calls)
     return freeze_result(text) if text else None
@@ -215,7 +214,7 @@ def _announced(snapshot: RunSnapshot, completion: Completion, requester: Snapsho
     """The child was asked what to say. What it does not say is said without it, unless it asked for silence."""
     if completion.acknowledged_at is not None or requester.session is None:
         return ()
-    skips = ending.outcome.succeeded and sentinel_of(ending.reply or "") is Sentinel.ANNOUNCE_SKIP
+    skips = ending.outcome.succeeded and sentinel_of(ending.last_words) is Sentinel.ANNOUNCE_SKIP
     if skips:
         return (AcknowledgeCompletion(child_run=completion.child_run, at=ending.outcome.at),)
     return _tell_requester(snapshot, completion, requester, ending, ending.announce(completion, ending.said))
@@ -295,5 +294,5 @@ def _provenance(completion: Completion, principal: Principal) -> Provenance:
         kind=ProvenanceKind.SUBAGENT,
         principal=principal,
         source_session=str(completion.child),
-        source_tool=toolnames.SESSIONS_SPAWN,
+        source_tool=SOURCE_TOOL,
     )

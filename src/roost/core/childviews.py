@@ -28,8 +28,7 @@ _STATUS = {
     RunState.INTERRUPTED: "failed",
 }
 
-
-_ENDED = {
+ENDED = {
     CompletionStatus.OK: "done",
     CompletionStatus.ERROR: "failed",
     CompletionStatus.TIMEOUT: "timeout",
@@ -100,7 +99,7 @@ class ChildView:
             return _STATUS[self.active.state]
         if self.awaited:
             return "waiting for external continuation"
-        return _STATUS[self.run.state] if self.task is None else _ENDED[self.task.status]
+        return _STATUS[self.run.state] if self.task is None else ENDED[self.task.status]
 
     def ended_at(self, now: int) -> int | None:
         if self.at_work:

@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 from roost.core.exchanges import Completion
 from roost.core.notices import derived_id
+from roost.core.prose import clean, unleaked
 from roost.core.runs import Outcome, Request, Run, RunKind, RunState
-from roost.core.sentinels import sentinel_of, strip_trailing
 from roost.core.whereabouts import Met, nowhere
 
 ABANDONED = "stopped while it waited for its sub-agents"
@@ -35,11 +35,16 @@ class Ending:
         """What the run has to say: nothing if it did not end well."""
         return visible(self.reply) if self.outcome.succeeded else None
 
+    @property
+    def last_words(self) -> str:
+        """All that it said last, however it ended, and also to ask for silence."""
+        return unleaked(self.reply or "").strip()
+
 
 def visible(reply: str | None) -> str | None:
-    """What people see of an answer: nothing of a sentinel, and not one behind other text."""
-    text = strip_trailing(reply or "").strip()
-    return None if not text or sentinel_of(text) else text
+    """What people and other sessions see of an answer: nothing of reasoning and tool calls that leaked into it, nothing of
+    a sentinel, and not one behind other text."""
+    return clean(reply or "").strip() or None
 
 
 def completes(run: Run) -> str:

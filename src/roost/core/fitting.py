@@ -196,7 +196,7 @@ def _least(unit: TranscriptUnit) -> int:
     return framing + sum(min(size, _LEAST) for size in sizes)
 
 
-def _level(sizes: list[int], room: int) -> int:
+def level_of(sizes: Sequence[int], room: int) -> int:
     """The highest level to which every larger part can be cut so that all fit the room."""
     ordered = sorted(sizes)
     below = [0, *accumulate(ordered)]
@@ -212,7 +212,7 @@ def _levelled(units: Sequence[TranscriptUnit], room: int) -> tuple[TranscriptUni
         return None
     parts = [_unit_parts(unit) for unit in units]
     sizes = [size for _, unit_sizes in parts for size in unit_sizes]
-    level = _level(sizes, room - sum(framing for framing, _ in parts))
+    level = level_of(sizes, room - sum(framing for framing, _ in parts))
     return tuple(_at_level(unit, level) for unit in units)
 
 

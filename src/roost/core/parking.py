@@ -2,7 +2,7 @@
 
 A parked run keeps its place in its session, and its user is told once in its life; where the budget is its user's own,
 only their runs wait behind it. One that nobody asked for goes without: parked, it would keep people's messages waiting
-behind it.
+behind it. So does one that announces how a child ended: that is told without a model too.
 """
 
 from collections.abc import Callable
@@ -83,7 +83,7 @@ def rule(run: Run, balances: Balances, ask: Ask, address: Address | None) -> Rul
         case Crowded():
             return Waits(ready_at=_awaited(run, ask.row.at + RETRY_MS))
         case Unaffordable():
-            if run.cause.kind is ProvenanceKind.SYSTEM:
+            if run.cause.kind is ProvenanceKind.SYSTEM or run.tells_of_task:
                 return Forgone(effects=(_denial(run, verdict, ask.row.at),))
             return _parked(run, verdict, ask.row.at, address)
         case _:

@@ -21,11 +21,21 @@ def clean(text: str) -> str:
     """The prose of an assistant's text, empty when nothing was said; a text without leaks as it is."""
     if is_silent(text):
         return ""
-    if not _may_leak(text):
+    if not _may_leak(text) and strip_trailing(text) == text:
         return text
+    kept = _without(text, (*_LEAKS, _trailing_sentinel))
+    return "" if is_silent(kept) else kept
+
+
+def unleaked(text: str) -> str:
+    """An assistant's text without leaks; a word that asks for silence stands."""
+    return _without(text, _LEAKS) if _may_leak(text) else text
+
+
+def _without(text: str, filters: "Iterable[_Filter]") -> str:
     original = _Draft(text, mask_code(text))
     draft = original
-    for cuts in _FILTERS:
+    for cuts in filters:
         draft = draft.without(cuts(draft))
     return text if draft is original else _tidy(draft)
 
@@ -53,7 +63,7 @@ class _Draft:
 def _may_leak(text: str) -> bool:
     if ("<" in text or "[" in text) and _MARK.search(text):
         return True
-    if ("{" in text and "to=" in text.lower()) or strip_trailing(text) != text:
+    if "{" in text and "to=" in text.lower():
         return True
     return _may_trace(text) and _TRACE_LINE.search(text) is not None
 
@@ -66,11 +76,10 @@ _MARK = re.compile(
 
 
 def _tidy(draft: _Draft) -> str:
-    """Close the gaps that cuts left, and say nothing where only a sentinel is left."""
+    """Close the gaps that cuts left."""
     draft = draft.without((gap.start(), gap.end(), "\n\n") for gap in _GAP.finditer(draft.prose))
     start = len(draft.prose) - len(draft.prose.lstrip())
-    kept = draft.text[start : len(draft.prose.rstrip())]
-    return "" if is_silent(kept) else kept
+    return draft.text[start : len(draft.prose.rstrip())]
 
 
 _GAP = re.compile(r"\n{3,}")
@@ -316,7 +325,9 @@ def _trailing_sentinel(draft: _Draft) -> Iterator[Cut]:
         yield kept, len(draft.prose), ""
 
 
-_FILTERS: tuple[Callable[[_Draft], Iterable[Cut]], ...] = (
+_Filter: TypeAlias = Callable[[_Draft], Iterable[Cut]]
+
+_LEAKS: tuple[_Filter, ...] = (
     _markers(_MINIMAX_TOKEN),
     _minimax,
     _control_tokens,
@@ -329,5 +340,4 @@ _FILTERS: tuple[Callable[[_Draft], Iterable[Cut]], ...] = (
     _scaffolding,
     _thinking,
     _markers(_FINAL_TAG),
-    _trailing_sentinel,
 )

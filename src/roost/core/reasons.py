@@ -98,6 +98,10 @@ def chosen(token: str, at: int, now: int) -> str:
     return f"Silence: the model answered {token} {_ago(at, now)}, which means that nothing is sent."
 
 
+def only_leaks(at: int, now: int) -> str:
+    return f"Silence: what the model answered {_ago(at, now)} was only reasoning or tool calls, which are not sent."
+
+
 def unsent(delivery: Delivery) -> str:
     uncertain = delivery.state is DeliveryState.UNCERTAIN
     what = "nobody knows whether a message arrived" if uncertain else "a message could not be sent"

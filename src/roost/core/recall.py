@@ -230,8 +230,7 @@ class _Reading:
             self.omitted = True
         content = tuple([kept for block in message.content if (kept := self._block(block)) is not None])
         error = None if message.error is None else self._text(message.error)
-        fell_silent = len(content) < len(message.content) and all(isinstance(b, Thinking) for b in content)
-        if fell_silent and error is None:
+        if message.content and not content and error is None:
             return None
         return AssistantMessage(
             content=content,
@@ -256,10 +255,10 @@ class _Reading:
             case Text(text=text):
                 prose = clean(text)
                 return self._words(block, prose) if prose else None
-            case Thinking(thinking=thinking, signature=signature):
-                if signature is not None:
-                    self.omitted = True
-                return Thinking(thinking=self._text(thinking))
+            case Thinking():
+                # What a model thought was said to nobody: no other session is told.
+                self.omitted = True
+                return None
             case ToolCall():
                 return self._call(block)
             case _:

@@ -25,7 +25,8 @@ class SessionKind(StrEnum):
 
 
 class SessionStatus(StrEnum):
-    """How the newest run stands. `PARKED`: a budget keeps it, and what was said after it, waiting."""
+    """How the newest run stands, or the task whose end it told. `PARKED`: a budget keeps it, and what was said after it,
+    waiting."""
 
     IDLE = "idle"
     QUEUED = "queued"

@@ -287,7 +287,7 @@ def _clear(inputs: tuple[Lost, ...], request: StopRequest, told: Address | None)
 
 def _stats(tree: Tree, completion: Completion, at: int) -> Stats | None:
     session = next((one.session for one in tree.below if one.key == completion.child), None)
-    return None if session is None else stats_of(session, began=completion.created_at, at=at)
+    return None if session is None else stats_of(session, completion, at=at)
 
 
 def _killed(completion: Completion, request: StopRequest) -> Completion:

@@ -1,11 +1,14 @@
 """Reads what a session is reminded of about its children."""
 
+from dataclasses import replace
+
 from roost.core import toolnames
 from roost.core.childnotes import MOST_ACTIVE, MOST_RECENT, NOTE_CHARS, Children, note
 from roost.core.childviews import RECENT_MS
 from roost.core.messages import UserMessage
 from roost.core.queries import SessionQuery
 from roost.core.runs import RunKind
+from roost.core.spawning import run_of
 from roost.core.transcript import gateway_message
 from roost.engine.work import Work
 
@@ -32,5 +35,8 @@ async def children_note(work: Work) -> UserMessage | None:
     )
     rows = (await work.store.list_sessions(query)).rows
     longest = min(NOTE_CHARS, work.part.spec.context_window // WINDOW_SHARE)
-    text = note(Children(owed=owed, rows=rows), now, longest)
+    family = Children(owed=owed, rows=rows)
+    tasks = [await work.store.completion(run_of(row.key)) for row in family.recent]
+    family = replace(family, ended=tuple(filter(None, tasks)))
+    text = note(family, now, longest)
     return None if text is None else gateway_message(text, now)

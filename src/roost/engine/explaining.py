@@ -7,6 +7,7 @@ from types import MappingProxyType
 from roost.core import lifecycle, reasons
 from roost.core.commands import Aspect
 from roost.core.deliveries import DeliveryState
+from roost.core.endings import visible
 from roost.core.entries import Entry
 from roost.core.errors import RoostError
 from roost.core.events import EventKind
@@ -14,6 +15,7 @@ from roost.core.figures import counted, dollars, moment
 from roost.core.ledger import Denial, LedgerTotal
 from roost.core.messages import AssistantMessage, text_of
 from roost.core.principals import Principal
+from roost.core.prose import unleaked
 from roost.core.queries import DenialQuery, HistoryQuery, LedgerQuery
 from roost.core.refusals import INBOUND, REPEATED_MS
 from roost.core.runs import Run
@@ -114,9 +116,12 @@ class Explainer:
         denial = await self._denied_send(last)
         if denial is not None:
             return reasons.held_back(denial)
-        token = sentinel_of(await self._last_words(asked, last))
+        words = await self._last_words(asked, last)
+        token = sentinel_of(unleaked(words))
         if token is not None:
             return reasons.chosen(token, outcome.at, asked.at)
+        if words and visible(words) is None:
+            return reasons.only_leaks(outcome.at, asked.at)
         here = VisibleScope(self_key=asked.session.key)
         for state in (DeliveryState.FAILED, DeliveryState.UNCERTAIN):
             for delivery in await self._store.deliveries(state, 1, here):

@@ -22,7 +22,7 @@ class HasToWait(RoostError):
 
 
 class GoesWithout(RoostError):
-    """There are no means for the next call, and nobody waits for the run: it does without."""
+    """There are no means for the next call, and what the run is about is done without one."""
 
     code = "over_budget"
 
@@ -33,7 +33,7 @@ class CallMeans:
 
     async def reserve(self, call: LedgerRow, request: ModelRequest) -> None:
         """Hold the most a call can cost. If that is more than a limit leaves, raises `HasToWait`, or `GoesWithout` in a
-        run that nobody asked for."""
+        run that nobody asked for or that announces a child."""
         work, run = self._work, self._work.run
         if not work.budgets.limits:
             return

@@ -74,4 +74,4 @@ def _stats(snapshot: RunSnapshot, at: int, rules: Rules) -> Stats | None:
         return None
     began = run.started_at if run.id == owed.child_run else None
     transcript = rules.house.transcript(session)
-    return stats_of(session, began=began or owed.created_at, at=at, transcript=transcript)
+    return stats_of(session, owed, began=began, at=at, transcript=transcript)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from anyio.lowlevel import cancel_shielded_checkpoint
 
 from roost.core import stopping
-from roost.core.announce import Stats, announcement
+from roost.core.announce import Stats, announcement, ran_for
 from roost.core.budgets import Budgets
 from roost.core.effects import Effects
 from roost.core.endings import OVERDUE, Ending, completes
@@ -20,6 +20,7 @@ from roost.core.keys import CHILD_KINDS
 from roost.core.leases import Lease
 from roost.core.messages import AssistantMessage, StopReason, text_of, tool_calls
 from roost.core.previews import RunOver
+from roost.core.prose import unleaked
 from roost.core.queries import LedgerQuery
 from roost.core.redaction import redact
 from roost.core.runs import Outcome, Run, RunKind, RunState
@@ -249,19 +250,17 @@ class Runner:
         return concluded
 
     async def _stats(self, run: Run, end: End) -> Stats | None:
-        """What the announcement of a child says about its work; None for a run that nobody spawned."""
+        """What the announcement of a child says about its work; None for a run whose end nobody is owed."""
         if run.key.kind not in CHILD_KINDS:
             return None
-        session = await self._store.session(run.key)
-        if session is None or session.lineage.parent is None:
+        session, owed = await self._store.session(run.key), await self._store.completion(completes(run))
+        if session is None or owed is None:
             return None
-        spawned = run if completes(run) == run.id else await self._store.run(completes(run))
+        spawned = run if owed.child_run == run.id else await self._store.run(owed.child_run)
         known = (await self._store.usage(LedgerQuery(key=run.key))).usage
         spent = [known, *(row.usage for row in end.spent)]
-        at = end.outcome.at
-        started = spawned.started_at if spawned else None
         return Stats(
-            runtime_ms=max(0, at - (started or at)),
+            runtime_ms=ran_for(owed, began=spawned.started_at if spawned else None, at=end.outcome.at),
             tokens_in=sum(usage.input for usage in spent),
             tokens_out=sum(usage.output for usage in spent),
             key=str(run.key),
@@ -283,4 +282,5 @@ def _reply_of(run: Run, played: Played, rules: Rules) -> str | None:
     if played.words is None:
         return None
     text = text_of(played.words)
-    return acknowledged(text, rules.house.timers.beat(run.key.agent)) if run.key.heartbeat else text
+    beat = rules.house.timers.beat(run.key.agent)
+    return acknowledged(unleaked(text), beat) if run.key.heartbeat else text

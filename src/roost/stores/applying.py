@@ -242,8 +242,9 @@ async def end_run(unit: Unit, effect: fx.EndRun) -> SessionKey:
     await unit.tables.update_run(ended)
     unit.left(run)
     left = await unit.tables.active_runs(run.key)
-    status = standing(left, unit.now) if left else SessionStatus(effect.outcome.state)
-    await unit.set_status(run.key, status)
+    # A child is asked for words only about a good end, and it stays one whether or not it finds them.
+    state = RunState.DONE if run.tells_of_task else effect.outcome.state
+    await unit.set_status(run.key, standing(left, unit.now) if left else SessionStatus(state))
     unit.ended(ended)
     await unit.waking.run_left()
     return run.key

@@ -71,6 +71,8 @@ def test_who_waits_for_it_finds_how_it_ended_in_the_row() -> None:
     replied = one(carrying.answered(seen(LETTER, WAITING), reply="three", at=NOON))
     assert (replied.state, replied.phase) == (ExchangeState.REPLIED, Phase.DONE)
     assert (replied.first_reply, replied.latest_reply) == ("three", "three")
+    leaky = one(carrying.answered(seen(LETTER, WAITING), reply="<think>hm</think>three", at=NOON))
+    assert leaky.first_reply == "three"
     failed = one(carrying.failed(seen(LETTER, WAITING), error="no", at=NOON))
     assert (failed.state, failed.error) == (ExchangeState.FAILED, "no")
     for trouble in ("nobody is there", None):

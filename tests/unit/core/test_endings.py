@@ -34,6 +34,32 @@ def test_a_sentinel_behind_what_is_said_falls_away() -> None:
     assert said("NO_REPLY NO_REPLY") is None
 
 
+@pytest.mark.requirement("D56", "P16")
+@pytest.mark.parametrize(
+    ("reply", "left"),
+    [
+        ("<think>hm</think>Three.", "Three."),
+        ('Three.\n<tool_call>{"name": "exec"}</tool_call>', "Three."),
+        ("<|assistant|>Three.", "Three."),
+        ("Write:\n```\n<think>hm</think>\n```", "Write:\n```\n<think>hm</think>\n```"),
+        ("<think>hm</think>", None),
+        ("<think>hm</think>NO_REPLY", None),
+    ],
+)
+def test_what_leaked_into_an_answer_is_not_said(reply: str, left: str | None) -> None:
+    assert said(reply) == left
+
+
+def test_last_words_are_without_leaks_and_a_word_that_asks_for_silence_is_one_of_them() -> None:
+    def last(reply: str | None) -> str:
+        outcome = Outcome(state=RunState.TIMEOUT, at=1)
+        return Ending(outcome=outcome, announce=lambda _, __: "", reply=reply).last_words
+
+    assert last("<think>hm</think>\nANNOUNCE_SKIP ") == "ANNOUNCE_SKIP"
+    assert last("half an answer\nNO_REPLY") == "half an answer\nNO_REPLY"
+    assert last(None) == ""
+
+
 @pytest.mark.parametrize("state", [RunState.FAILED, RunState.KILLED, RunState.TIMEOUT, RunState.INTERRUPTED])
 def test_a_run_that_did_not_end_well_says_nothing(state: RunState) -> None:
     assert said("half a sentence", state) is None

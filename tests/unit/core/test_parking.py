@@ -194,3 +194,11 @@ def test_a_run_that_nobody_asked_for_goes_without_and_tells_only_the_owner() -> 
     (denial,) = ruling.effects
     assert isinstance(denial, RecordDenial)
     assert denial.denial.rule == "budgets.perDay.tokens"
+
+
+@pytest.mark.requirement("P1", "P20")
+def test_a_run_that_announces_a_child_goes_without_and_its_chat_is_told_of_no_message() -> None:
+    announcing = replace(RUN, request=replace(RUN.request, kind=RunKind.ANNOUNCE, completes="task"))
+    ruling = rule(announcing, balances(TOKENS, spent=1_000), asked(TOKENS), CHAT)
+    assert isinstance(ruling, Forgone)
+    assert [type(effect) for effect in ruling.effects] == [RecordDenial]

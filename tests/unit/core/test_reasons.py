@@ -130,6 +130,9 @@ def test_models_silences_and_denials_are_told() -> None:
         "was not sent, because of the session's sendPolicy."
     )
     assert "answered NO_REPLY just now, which" in reasons.chosen("NO_REPLY", samples.NOON, samples.NOON)
+    assert reasons.only_leaks(samples.NOON, samples.NOON) == (
+        "Silence: what the model answered just now was only reasoning or tool calls, which are not sent."
+    )
     lost = replace(builders.delivery("d"), state=DeliveryState.UNCERTAIN)
     assert reasons.unsent(lost) == "Silence: nobody knows whether a message arrived: no reason is known."
     gone = replace(lost, state=DeliveryState.FAILED, error="gone")

@@ -139,7 +139,7 @@ def test_metadata_is_removed_and_its_removal_is_no_truncation() -> None:
     page = read(message)
     assert page.metadata_omitted
     assert not page.truncated
-    assert only(page) == AssistantMessage(content=(Thinking(thinking="hm"), Text("Hi")), at=1, model="m")
+    assert only(page) == AssistantMessage(content=(Text("Hi"),), at=1, model="m")
     assert "usage" not in recalled_to_json(page.messages[0])
 
 
@@ -147,7 +147,7 @@ def test_metadata_is_removed_and_its_removal_is_no_truncation() -> None:
     "message",
     [
         replace(said("Hi"), usage=Usage(cost_micros=1)),
-        AssistantMessage(content=(Thinking(thinking="hm", signature="x"),), at=1),
+        AssistantMessage(content=(Thinking(thinking="hm", signature="x"), Text("Hi")), at=1),
         ToolResult(call_id="c", tool="t", content=(), at=1, details={"a": 1}),
         called({"message": "note to myself", "wait": 1}, name="sessions_yield"),
     ],
@@ -207,20 +207,21 @@ def test_a_message_that_says_nothing_is_dropped_without_a_flag(text: str) -> Non
     assert not page.truncated
 
 
-def test_silence_drops_reasoning_with_it_but_not_a_tool_call_or_an_error() -> None:
+@pytest.mark.requirement("D56")
+def test_reasoning_is_told_to_nobody_and_silence_drops_no_tool_call_and_no_error() -> None:
     thought, silence = Thinking(thinking="hm"), Text("NO_REPLY")
     call = ToolCall(id="c", name="exec", arguments={})
     assert read(AssistantMessage(content=(thought, silence), at=1)).messages == ()
     assert only(read(AssistantMessage(content=(silence, call), at=1))).content == (call,)
     assert only(read(AssistantMessage(content=(silence,), at=1, error="broke"))).content == ()
-    assert only(read(AssistantMessage(content=(thought,), at=1))).content == (thought,)
+    assert read(AssistantMessage(content=(thought,), at=1)).messages == ()
+    assert only(read(AssistantMessage(content=(), at=1))).content == ()
 
 
 @pytest.mark.requirement("D56", "P24")
 def test_a_key_is_masked_and_told_in_every_role() -> None:
     failed = replace(said("Hm"), error=f"401 for {KEY}")
-    thought = AssistantMessage(content=(Thinking(thinking=f"use {KEY}"),), at=1)
-    for message in (user(f"my {KEY}"), said(f"your {KEY}"), answered(f"a {KEY}"), failed, thought):
+    for message in (user(f"my {KEY}"), said(f"your {KEY}"), answered(f"a {KEY}"), failed):
         page = read(message, options=TOOLS)
         wire = json.dumps(recalled_to_json(page.messages[0]), ensure_ascii=False)
         assert KEY not in wire
@@ -291,14 +292,13 @@ def test_every_text_of_a_message_has_its_own_cap() -> None:
     message = AssistantMessage(
         content=(
             Text(long),
-            Thinking(thinking=long),
             ToolCall(id="c", name="t", arguments={"a": {"b": long}}),
         ),
         at=1,
         error=long,
     )
     wire = recalled_to_json(read(message).messages[0])
-    assert json.dumps(wire, ensure_ascii=False).count(TRUNCATED) == 4
+    assert json.dumps(wire, ensure_ascii=False).count(TRUNCATED) == 3
 
 
 def test_a_secret_across_the_cap_is_masked_before_the_cut() -> None:

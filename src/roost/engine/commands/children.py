@@ -1,7 +1,9 @@
 """`/subagents`: what this session has spawned, what it said, and its end."""
 
+from collections.abc import Mapping
+
 from roost.core import stopping, visibility
-from roost.core.childviews import MOST_CHILDREN, RECENT_MS
+from roost.core.childviews import ENDED, MOST_CHILDREN, RECENT_MS
 from roost.core.entries import Entry
 from roost.core.errors import Forbidden, InvalidInput, NotFound
 from roost.core.exchanges import CompletionStatus
@@ -29,7 +31,7 @@ async def subagents(means: Means, asked: Asked) -> Answer:
     children = await _children(means, asked)
     match action.lower():
         case "" | "list":
-            return saying(_listed(means, asked, children, await _awaited(means, asked)))
+            return saying(_listed(means, asked, children, await _tasks(means, asked)))
         case "info":
             return saying(await _info(means, asked, _chosen(rest, children)))
         case "log":
@@ -48,20 +50,25 @@ async def _children(means: Means, asked: Asked) -> tuple[Session, ...]:
     return tuple(sorted(page.rows, key=lambda row: (row.times.created, str(row.key))))
 
 
-async def _awaited(means: Means, asked: Asked) -> frozenset[SessionKey]:
-    """Those whose end is still to come, be it that they wait for others."""
-    owed = await means.store.completions(asked.key)
-    return frozenset(one.child for one in owed if one.status is CompletionStatus.PENDING)
+async def _tasks(means: Means, asked: Asked) -> Mapping[SessionKey, CompletionStatus]:
+    """How far the tasks are that this session gave; of one whose end is still to come others may be at a part."""
+    return {one.child: one.status for one in await means.store.spawned(asked.key)}
 
 
-def _status(row: Session, awaited: frozenset[SessionKey]) -> str:
-    return "waiting" if row.key in awaited and row.status not in _AT_WORK else str(row.status)
+def _status(row: Session, tasks: Mapping[SessionKey, CompletionStatus]) -> str:
+    task = tasks.get(row.key)
+    if task is None or row.status in _AT_WORK:
+        return str(row.status)
+    return "waiting" if task is CompletionStatus.PENDING else ENDED[task]
 
 
-def _listed(means: Means, asked: Asked, children: tuple[Session, ...], awaited: frozenset[SessionKey]) -> str:
+def _listed(
+    means: Means, asked: Asked, children: tuple[Session, ...], tasks: Mapping[SessionKey, CompletionStatus]
+) -> str:
+    awaited = {key for key, task in tasks.items() if task is CompletionStatus.PENDING}
     at_work = {row.key for row in children if row.status in _AT_WORK} | awaited
     shown = [
-        f"#{number} {_title(means, row)}: {_status(row, awaited)}, {age(asked.at - row.times.updated)}, "
+        f"#{number} {_title(means, row)}: {_status(row, tasks)}, {age(asked.at - row.times.updated)}, "
         f"{thousands(row.counters.input + row.counters.output)} tokens"
         for number, row in enumerate(children, start=1)
         if row.key in at_work or asked.at - row.times.updated <= RECENT_MS
@@ -103,7 +110,7 @@ async def _info(means: Means, asked: Asked, child: Session) -> str:
     lines = (
         _title(means, child),
         f"Session: {child.key}, id {child.session_id}",
-        f"Status: {_status(child, await _awaited(means, asked))}, spawned {moment(child.times.created, means.rules.zone)}",
+        f"Status: {_status(child, await _tasks(means, asked))}, spawned {moment(child.times.created, means.rules.zone)}",
         f"Model: {child.summary.model or 'none yet'}",
         f"Tokens: {thousands(spent.input)} in, {thousands(spent.output)} out",
     )

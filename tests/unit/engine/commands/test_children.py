@@ -1,6 +1,6 @@
 import pytest
 
-from roost.core.effects import ChangeSession
+from roost.core.effects import ChangeSession, SettleCompletion
 from roost.core.exchanges import CompletionStatus
 from roost.core.keys import SessionKey
 from roost.core.runs import RunState
@@ -49,6 +49,18 @@ async def test_one_that_waits_for_children_of_its_own_is_at_work_however_long(ro
     room.scene.clock.advance(31 * 60_000)
     assert f"#1 {first}: waiting, 31m ago" in await room.ask("/subagents")
     assert "Status: waiting" in await room.ask("/subagents info 1")
+
+
+@pytest.mark.requirement("D27")
+async def test_one_whose_task_ended_well_has_done_well_whatever_came_of_what_it_was_asked_after_that(
+    room: Room,
+) -> None:
+    first, _ = await two(room)
+    settled = SettleCompletion(child_run="run-one", status=CompletionStatus.OK, at=room.scene.clock.now())
+    failed = ChangeSession(key=first, status=SessionStatus.FAILED)
+    await room.store.change_session(first, lambda snapshot: (settled, failed))
+    assert f"#1 {first}: done, " in await room.ask("/subagents")
+    assert "Status: done" in await room.ask("/subagents info 1")
 
 
 @pytest.mark.parametrize("handle", ["#1", "1", "gen-one", "agent:main:subagent:one"])
