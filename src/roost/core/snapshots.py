@@ -11,6 +11,7 @@ from roost.core.inbound import InboundRecord
 from roost.core.keys import SessionKey
 from roost.core.runs import Run
 from roost.core.sessions import Generation, Session
+from roost.core.threads import ThreadBinding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +84,15 @@ class RunSnapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SpawnSnapshot:
+    """A session that would spawn, and what a child of it may collide with. `bound`: whose the thread is that its run
+    answers in."""
+
+    requester: Snapshot
+    bound: ThreadBinding | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExchangeSnapshot:
     """An exchange with its target, and the run in which the turn stands that began it."""
 
@@ -97,5 +107,6 @@ class ExchangeSnapshot:
 
 
 Decide: TypeAlias = Callable[[Snapshot], Effects]
+DecideSpawn: TypeAlias = Callable[[SpawnSnapshot], Effects]
 DecideExchange: TypeAlias = Callable[[ExchangeSnapshot], Effects]
 Advance: TypeAlias = Callable[[RunSnapshot], Effects]

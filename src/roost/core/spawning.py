@@ -3,7 +3,7 @@
 All ids come from the call, so that a call that is made again finds the child it made.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 
 from roost.core import queueing, toolnames
@@ -20,7 +20,7 @@ from roost.core.messages import Provenance, ProvenanceKind, Text
 from roost.core.notices import derived_id
 from roost.core.runs import Lane, Request, Run
 from roost.core.sessions import Base, Facts, Labels, Lineage, Session, SessionKind
-from roost.core.snapshots import Snapshot
+from roost.core.snapshots import Snapshot, SpawnSnapshot
 from roost.core.sources import child_key
 from roost.core.terms import SpawnContext, Terms
 from roost.core.threads import BindThread, ThreadBinding
@@ -117,6 +117,14 @@ def spawn(snapshot: Snapshot, order: SpawnOrder) -> Effects:
     )
     opened = queueing.accept(Snapshot(key=order.child), arrival)
     return (*opened, *_bound(run, order), OweCompletion(completion=owed))
+
+
+def after(seen: SpawnSnapshot, effects: Effects) -> SpawnSnapshot:
+    """What the next of several children sees that are opened together."""
+    owed = tuple(one.completion for one in effects if isinstance(one, OweCompletion))
+    bound = next((one.binding for one in effects if isinstance(one, BindThread)), seen.bound)
+    requester = replace(seen.requester, children=(*seen.requester.children, *owed))
+    return replace(seen, requester=requester, bound=bound)
 
 
 def thread_of(run: Run) -> Address:

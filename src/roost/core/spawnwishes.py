@@ -18,7 +18,7 @@ from roost.core.sessions import Session
 from roost.core.spawning import FORK_TOKENS, THREADS_HINT, SpawnOrder, ThreadTerms
 from roost.core.terms import SpawnContext, SpawnMode, Terms
 from roost.core.thinking import levels
-from roost.core.threads import ThreadPolicy, ThreadSettings
+from roost.core.threads import ThreadBinding, ThreadPolicy, ThreadSettings
 
 SHOWN_TASK = 72
 REQUIRE_SETTING = "agents.defaults.subagents.requireAgentId"
@@ -88,13 +88,15 @@ class Wish:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requester:
-    """The session that asks, its run under way with the rights and the model it has, and what it is owed."""
+    """The session that asks, its run under way with the rights and the model it has, what it is owed, and whose the thread
+    is that the run answers in."""
 
     session: Session
     run: Run
     rights: Rights
     owed: tuple[Completion, ...] = ()
     model: str | None = None
+    bound: ThreadBinding | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +123,7 @@ def grant(wish: Wish, rules: SpawnRules, asked: Requester, *, call_id: str, at: 
             f"{spec.ref} knows no thinking level {wish.thinking!r}", hint=f"say one of {known}"
         )
     mode = _mode(wish)
-    thread = _thread(rules.threads, asked.run) if wish.thread else None
+    thread = _thread(rules.threads, asked, at) if wish.thread else None
     context, note = _context(wish, rules, agent, asked.session, thread)
     seconds = rules.limit_seconds if wish.limit_seconds is None else wish.limit_seconds
     terms = Terms(
@@ -207,9 +209,9 @@ def _mode(wish: Wish) -> SpawnMode:
     return mode
 
 
-def _thread(threads: ThreadRules, run: Run) -> ThreadSettings:
+def _thread(threads: ThreadRules, asked: Requester, at: int) -> ThreadSettings:
     """What holds for the thread that a run answers in, if a child may have it."""
-    address = spawning.thread_of(run)
+    address = spawning.thread_of(asked.run)
     settings = threads.policy.of(address)
     if not (settings.enabled and settings.spawns):
         raise Forbidden(
@@ -217,7 +219,21 @@ def _thread(threads: ThreadRules, run: Run) -> ThreadSettings:
         )
     if not threads.known(address):
         raise Forbidden("this channel has no threads that could be bound", hint=THREADS_HINT)
+    bound = threads.policy.living(asked.bound, at)
+    if bound is not None:
+        _refuse_bound(bound, asked)
     return settings
+
+
+def _refuse_bound(bound: ThreadBinding, asked: Requester) -> None:
+    """Of two that a turn spawns for one thread, the second takes nothing from the first."""
+    if not bound.is_changed_by(asked.run.cause.principal):
+        raise Forbidden(
+            f"this thread is bound to {bound.key}: only who bound it, or the owner, may change that",
+            hint=THREADS_HINT,
+        )
+    if any(one.child == bound.key and one.batch == asked.run.id for one in asked.owed):
+        raise Forbidden(f"you have bound this thread to {bound.key} just now", hint=THREADS_HINT)
 
 
 def _context(

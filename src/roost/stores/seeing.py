@@ -2,8 +2,9 @@
 
 from roost.core.endings import completes, continuations, gone_on
 from roost.core.exchanges import Completion, CompletionStatus, Exchange
+from roost.core.keys import SessionKey
 from roost.core.runs import Run
-from roost.core.snapshots import ExchangeSnapshot, RunSnapshot, Snapshot
+from roost.core.snapshots import ExchangeSnapshot, RunSnapshot, Snapshot, SpawnSnapshot
 from roost.stores.tables import Tables
 from roost.stores.unit import Unit
 
@@ -44,6 +45,15 @@ async def seen_run(unit: Unit, run: Run) -> RunSnapshot:
         firing=await unit.tables.firing(run.request.firing) if run.request.firing else None,
         audience=await unit.snapshot(run.request.posts_to) if run.request.posts_to else None,
     )
+
+
+async def seen_spawn(unit: Unit, key: SessionKey) -> SpawnSnapshot:
+    requester = await unit.snapshot(key)
+    address = requester.running.request.reply_to if requester.running else None
+    if address is None or address.thread is None:
+        return SpawnSnapshot(requester=requester)
+    await unit.tables.keep_name(f"thread {address.served_by} {address.to} {address.thread}")
+    return SpawnSnapshot(requester=requester, bound=await unit.tables.binding(address))
 
 
 async def seen_exchange(unit: Unit, exchange: Exchange) -> ExchangeSnapshot:
