@@ -92,9 +92,10 @@ def refuse_crowd(completions: tuple[Completion, ...], most: int) -> None:
         )
 
 
-def too_large(session: Session) -> bool:
-    """Whether a conversation is too long to begin a child with."""
-    return session.counters.total > FORK_TOKENS
+def too_large(session: Session, context_tokens: int) -> bool:
+    """Whether a conversation is too long to begin a child with: by what was counted when its last turn ended, or as it is
+    reckoned in this one."""
+    return max(session.counters.total, context_tokens) > FORK_TOKENS
 
 
 def spawn(snapshot: Snapshot, order: SpawnOrder) -> Effects:

@@ -85,11 +85,15 @@ class Wish:
     context: SpawnContext | None = None
     folder: str | None = None
 
+    @property
+    def may_fork(self) -> bool:
+        return self.context is SpawnContext.FORK or self.thread
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requester:
-    """The session that asks, its run under way with the rights and the model it has, what it is owed, and whose the thread
-    is that the run answers in."""
+    """The session that asks, its run under way with the rights and the model it has, what it is owed, whose the thread
+    is that the run answers in, and how large the context is that it would pass on."""
 
     session: Session
     run: Run
@@ -97,6 +101,7 @@ class Requester:
     owed: tuple[Completion, ...] = ()
     model: str | None = None
     bound: ThreadBinding | None = None
+    context_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +129,7 @@ def grant(wish: Wish, rules: SpawnRules, asked: Requester, *, call_id: str, at: 
         )
     mode = _mode(wish)
     thread = _thread(rules.threads, asked, at) if wish.thread else None
-    context, note = _context(wish, rules, agent, asked.session, thread)
+    context, note = _context(wish, rules, agent, asked, thread)
     seconds = rules.limit_seconds if wish.limit_seconds is None else wish.limit_seconds
     terms = Terms(
         rights=rights,
@@ -237,7 +242,7 @@ def _refuse_bound(bound: ThreadBinding, asked: Requester) -> None:
 
 
 def _context(
-    wish: Wish, rules: SpawnRules, agent: str, session: Session, thread: ThreadSettings | None
+    wish: Wish, rules: SpawnRules, agent: str, asked: Requester, thread: ThreadSettings | None
 ) -> tuple[SpawnContext, str | None]:
     """A fork that was not asked for is left out where it cannot be; one that is too long is left out with a word."""
     same = agent == rules.delegation.agent
@@ -248,7 +253,7 @@ def _context(
         raise Forbidden(
             "only your own agent can begin with this conversation", hint='use `context: "isolated"`'
         )
-    if spawning.too_large(session):
+    if spawning.too_large(asked.session, asked.context_tokens):
         note = f"this conversation has more than {FORK_TOKENS} tokens, so the child begins without it"
         return SpawnContext.ISOLATED, note
     return wanted, None

@@ -38,9 +38,10 @@ _MISSING = MappingProxyType(
 class ToolCalls:
     """`keep` writes results into the transcript."""
 
-    def __init__(self, work: Work, keep: Keep) -> None:
+    def __init__(self, work: Work, keep: Keep, context_tokens: Callable[[], int]) -> None:
         self._work = work
         self._keep = keep
+        self._context_tokens = context_tokens
         self._tools = {tool.spec.name: tool for tool in work.part.tools}
         self._model = str(work.part.spec.ref)
         self._unheard: Unheard | None = Unheard.CAUSE
@@ -182,6 +183,7 @@ class ToolCalls:
             arguments=call.arguments,
             rights=meet(self._work.part.rights, acting.rights),
             model=self._model,
+            context_tokens=self._context_tokens,
         )
 
         async def report(output: str) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeVar
 
@@ -55,6 +55,7 @@ class _Call:
     wish: Wish
     invocation: Invocation
     at: int
+    context_tokens: int
     end: Granted | RoostError | None = None
 
 
@@ -145,7 +146,8 @@ class SessionsSpawn:
         return _accepted(granted, self._access.shown(granted.order.child, invocation))
 
     async def _granted(self, wish: Wish, invocation: Invocation) -> Granted:
-        call = _Call(wish, invocation, self._access.clock.now())
+        tokens = invocation.context_tokens() if wish.may_fork else 0
+        call = _Call(wish, invocation, self._access.clock.now(), tokens)
         await self._together.join(call)
         if isinstance(call.end, Granted):
             return call.end
@@ -193,7 +195,7 @@ class SessionsSpawn:
 
     def _grant(self, seen: SpawnSnapshot, call: _Call) -> Granted:
         invocation = call.invocation
-        asked = _requester(seen, invocation)
+        asked = replace(_requester(seen, invocation), context_tokens=call.context_tokens)
         self._access.require_own(Operation.SPAWN, asked.session, invocation)
         return grant(call.wish, self._rules, asked, call_id=invocation.call_id, at=call.at)
 
