@@ -9,6 +9,7 @@ from roost.core.exchanges import Completion, Exchange
 from roost.core.firings import Firing
 from roost.core.inbound import InboundRecord
 from roost.core.keys import SessionKey
+from roost.core.labels import Namesake
 from roost.core.runs import Run
 from roost.core.sessions import Generation, Session
 from roost.core.threads import ThreadBinding
@@ -86,10 +87,11 @@ class RunSnapshot:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpawnSnapshot:
     """A session that would spawn, and what a child of it may collide with. `bound`: whose the thread is that its run
-    answers in."""
+    answers in; `namesakes`: who else of its owner's has one of the labels that are asked for."""
 
     requester: Snapshot
     bound: ThreadBinding | None = None
+    namesakes: tuple[Namesake, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,11 +11,12 @@ from roost.core.a2a import INTERNAL_CHANNEL
 from roost.core.addresses import Address
 from roost.core.announce import subagent_task_message
 from roost.core.arrivals import Arrival, Opening
-from roost.core.effects import Effects, OweCompletion
+from roost.core.effects import Effects, OpenSession, OweCompletion
 from roost.core.errors import Conflict, Forbidden
 from roost.core.exchanges import Cleanup, Completion, CompletionStatus
 from roost.core.inbound import Inbound, Source
 from roost.core.keys import SessionKey
+from roost.core.labels import Namesake
 from roost.core.messages import Provenance, ProvenanceKind, Text
 from roost.core.notices import derived_id
 from roost.core.runs import Lane, Request, Run
@@ -125,7 +126,9 @@ def after(seen: SpawnSnapshot, effects: Effects) -> SpawnSnapshot:
     owed = tuple(one.completion for one in effects if isinstance(one, OweCompletion))
     bound = next((one.binding for one in effects if isinstance(one, BindThread)), seen.bound)
     requester = replace(seen.requester, children=(*seen.requester.children, *owed))
-    return replace(seen, requester=requester, bound=bound)
+    opened = (one.session for one in effects if isinstance(one, OpenSession))
+    named = (Namesake(session=one, task=owed[0]) for one in opened)
+    return replace(seen, requester=requester, bound=bound, namesakes=(*seen.namesakes, *named))
 
 
 def thread_of(run: Run) -> Address:

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from roost.core import spawning
 from roost.core.addresses import Address
 from roost.core.delegation import Delegation
+from roost.core.effects import Effects
 from roost.core.errors import Forbidden, InvalidInput
 from roost.core.exchanges import Cleanup, Completion
+from roost.core.labels import Namesake, passed_on
 from roost.core.models import ModelSpec
 from roost.core.rights import Rights, of_child
 from roost.core.runs import Run
@@ -93,7 +95,8 @@ class Wish:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requester:
     """The session that asks, its run under way with the rights and the model it has, what it is owed, whose the thread
-    is that the run answers in, and how large the context is that it would pass on."""
+    is that the run answers in, and how large the context is that it would pass on, and whom a child of it might
+    be called like."""
 
     session: Session
     run: Run
@@ -102,15 +105,17 @@ class Requester:
     model: str | None = None
     bound: ThreadBinding | None = None
     context_tokens: int = 0
+    namesakes: tuple[Namesake, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Granted:
-    """`model` is the one that will be asked; `note` says what was not done as wished."""
+    """`model` is the one that will be asked; `note` says what was not done as wished. `frees`: whose label it gets."""
 
     order: SpawnOrder
     model: ModelSpec
     note: str | None = None
+    frees: Effects = ()
 
 
 def grant(wish: Wish, rules: SpawnRules, asked: Requester, *, call_id: str, at: int) -> Granted:
@@ -155,7 +160,8 @@ def grant(wish: Wish, rules: SpawnRules, asked: Requester, *, call_id: str, at: 
         context=context,
         binding=ThreadTerms(idle_ms=thread.idle_ms, max_age_ms=thread.max_age_ms) if thread else None,
     )
-    return Granted(order=order, model=spec, note=note)
+    frees = passed_on(wish.label, asked.namesakes) if wish.label else ()
+    return Granted(order=order, model=spec, note=note, frees=frees)
 
 
 def _agent(wish: Wish, rules: SpawnRules) -> str:

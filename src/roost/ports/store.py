@@ -152,9 +152,9 @@ class Store(Lists, Jobs, Points, Imports, Exchanges, Runs, Protocol):
         """Write what `decide` asks for; the session after it."""
         ...
 
-    async def spawn(self, key: SessionKey, decide: DecideSpawn) -> None:
-        """The same for a decision that opens children: it sees what they may collide with, and nobody changes that
-        meanwhile."""
+    async def spawn(self, key: SessionKey, decide: DecideSpawn, labels: frozenset[str] = frozenset()) -> None:
+        """The same for a decision that opens children, with these labels: it sees what they may collide with, and no other
+        spawn changes that meanwhile."""
         ...
 
     async def change_tree(self, key: SessionKey, decide: DecideTree) -> None:

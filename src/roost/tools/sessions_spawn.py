@@ -162,7 +162,8 @@ class SessionsSpawn:
         made."""
         store = self._access.store
         try:
-            await store.spawn(calls[0].invocation.key, lambda seen: self._made(seen, calls))
+            labels = frozenset(call.wish.label for call in calls if call.wish.label)
+            await store.spawn(calls[0].invocation.key, lambda seen: self._made(seen, calls), labels)
         except Conflict as error:
             if len(calls) > 1:
                 # One is in the way of the others: each by itself.
@@ -188,7 +189,7 @@ class SessionsSpawn:
                 continue
             if granted.order.child in (one.child for one in seen.requester.children):
                 continue
-            effects = spawn(seen.requester, granted.order)
+            effects = (*granted.frees, *spawn(seen.requester, granted.order))
             seen = after(seen, effects)
             made += effects
         return tuple(made)
@@ -214,6 +215,7 @@ def _requester(seen: SpawnSnapshot, invocation: Invocation) -> Requester:
         owed=owed,
         model=invocation.model,
         bound=seen.bound if seen.bound and seen.bound.key.name != own else None,
+        namesakes=tuple(one for one in seen.namesakes if one.session.key.name != own),
     )
 
 

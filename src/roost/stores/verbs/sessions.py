@@ -91,9 +91,9 @@ class SessionVerbs(Verbs):
 
         return await self._write(verb)
 
-    async def spawn(self, key: SessionKey, decide: DecideSpawn) -> None:
+    async def spawn(self, key: SessionKey, decide: DecideSpawn, labels: frozenset[str] = frozenset()) -> None:
         async def verb(unit: Unit) -> None:
-            await apply(unit, decide(await seen_spawn(unit, key)))
+            await apply(unit, decide(await seen_spawn(unit, key, labels)))
 
         await self._write(verb)
 
