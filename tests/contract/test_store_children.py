@@ -27,7 +27,8 @@ from roost.core.leases import Lease
 from roost.core.principals import OWNER
 from roost.core.remotes import RemoteSession
 from roost.core.runs import Outcome, Request, Run, RunKind, RunState, Step, StepKind, StopRequest
-from roost.core.snapshots import ExchangeSnapshot, RunSnapshot
+from roost.core.snapshots import ExchangeSnapshot, RunSnapshot, SpawnSnapshot
+from roost.core.threads import BindThread, ThreadBinding
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN
@@ -40,6 +41,23 @@ CHILD = SessionKey.parse("agent:main:subagent:one")
 OTHER = SessionKey.parse("agent:main:subagent:two")
 Advance = Seen[RunSnapshot, Effects]
 Look = Seen[ExchangeSnapshot, Effects]
+
+
+async def test_the_decision_to_spawn_sees_whose_the_thread_is_that_its_run_answers_in(
+    store: Store, lease: Lease
+) -> None:
+    seen: Seen[SpawnSnapshot, Effects] = Seen(())
+    await opened(store)
+    await store.spawn(MAIN, seen)
+    assert (seen.last.requester.running, seen.last.bound) == (None, None)
+    thread = replace(builders.CHAT, thread="t1")
+    bound = ThreadBinding(address=thread, key=MAIN, bound_by=OWNER, bound_at=NOON, used_at=NOON)
+    run = builders.run("r-1", request=Request(reply_to=thread))
+    await change(store, QueueRun(run=run))
+    (claimed,) = await store.claim_runs(lease, everything)
+    await store.spawn(MAIN, lambda seen: (BindThread(binding=bound),))
+    await store.spawn(MAIN, seen)
+    assert (seen.last.requester.running, seen.last.bound) == (claimed, bound)
 
 
 async def test_the_decision_on_an_end_sees_the_exchange_and_both_its_sides(

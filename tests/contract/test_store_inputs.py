@@ -1,5 +1,7 @@
 """Pending inputs: taken by their run in order of arrival, or moved, merged or dead, and one of these once."""
 
+from dataclasses import replace
+
 import pytest
 
 from roost.core.effects import (
@@ -15,8 +17,10 @@ from roost.core.entries import EntryDraft
 from roost.core.errors import Conflict, InvalidInput, NotFound
 from roost.core.events import EventKind
 from roost.core.inbound import InboundRecord, InboundState, InputMode
+from roost.core.inputs import acting
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
+from roost.core.principals import OWNER, Principal, PrincipalKind, person
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN
@@ -37,6 +41,7 @@ from tests.contract.scenes import (
 )
 from tests.snapshots import snapshot
 
+JOINT = Principal(PrincipalKind.AGENT, "main")
 SIDE = SessionKey.named("main", "side")
 
 
@@ -100,6 +105,32 @@ async def test_a_message_that_came_after_the_opening_is_taken_at_the_next_bounda
     await joined(store, "m-2", "r-1", InputMode.STEER)
     entries = await store.take_inputs(claim_of(run), as_entries)
     assert [(entry.seq, entry.id) for entry in entries] == [(2, "entry-m-2")]
+
+
+@pytest.mark.requirement("P8")
+async def test_a_run_acts_for_none_of_those_whose_words_it_took_once_they_are_several(
+    store: Store, lease: Lease
+) -> None:
+    await accepted(store, "m-1", "r-1")
+    (run,) = await store.claim_runs(lease, everything)
+
+    async def acts_for() -> tuple[Principal, Principal]:
+        """By what the run's row says, and as it was claimed."""
+        kept = await store.run(run.id)
+        assert kept is not None
+        return kept.cause.principal, acting(
+            run, await store.entries((await known(store)).session_id)
+        ).cause.principal
+
+    await store.take_inputs(claim_of(run), as_entries)
+    assert await acts_for() == (OWNER, OWNER)
+    for name, speaker in (("m-2", person("loopback", "bob")), ("m-3", OWNER)):
+        said = replace(builders.HUMAN, principal=speaker)
+        message = replace(builders.inbound(name), principal=speaker, provenance=said)
+        steer = AcceptInput(inbound=message, run_id="r-1", mode=InputMode.STEER)
+        await store.accept_inbound(message, always(steer))
+        await store.take_inputs(claim_of(run), as_entries)
+        assert await acts_for() == (JOINT, JOINT)
 
 
 async def test_inputs_that_could_not_be_written_stay_pending(store: Store, lease: Lease) -> None:

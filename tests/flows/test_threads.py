@@ -7,9 +7,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from roost.core.addresses import Address
-from roost.core.envelopes import Sender
+from roost.core.addresses import Address, ChatType
+from roost.core.admission import ChannelPolicy, GroupPolicy
+from roost.core.envelopes import Conversation, Sender
 from roost.core.figures import HOUR_MS
+from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
 from roost.core.messages import ToolResult, text_of
 from roost.core.models import ModelRequest
@@ -22,10 +24,14 @@ from roost.stores.memory import MemoryStore
 from roost.stores.sqlite import SqliteStore
 from roost.testing.clock import FakeClock
 from roost.testing.scripts import Say, Script, Until
-from tests.flows.gateways import ADA, Bench, chat, place
-from tests.flows.nursery import Nursery, newest, said_to, spawns, task_of
+from tests.flows.gateways import ADA, BOB, Bench, chat, place
+from tests.flows.nursery import Nursery, announcing, newest, results, said_to, spawns, task_of
 
 GATEWAY = Gateway(name="flow", holder="flow")
+CAROL = Sender(id="carol", name="Carol")
+IN_GROUPS = ChannelPolicy(group_policy=GroupPolicy.OPEN, require_mention=False, owner_ids=("loopback:ada",))
+GROUP_THREAD = Conversation(chat_type=ChatType.GROUP, peer="kitchen", subject="Kitchen", thread="t1")
+IN_GROUP_THREAD = Address(channel="loopback", to="kitchen", thread="t1")
 THREAD = replace(place(ADA), thread="t1")
 IN_THREAD = replace(chat(ADA), thread="t1")
 
@@ -174,3 +180,69 @@ async def test_what_a_child_of_a_bound_child_found_is_answered_in_the_thread(nur
         assert (await channel.wait_replies(THREAD, 3))[-1] == "digging"
         answered.set()
         assert (await channel.wait_replies(THREAD, 4))[-1] == "found Result: gold"
+
+
+def settling(request: ModelRequest) -> Script:
+    """Whoever is asked to, main or child, spawns as many children into its thread as there are words for it."""
+    said = said_to(request)
+    if announcing(request):
+        return [Say("ANNOUNCE_SKIP")]
+    if isinstance(newest(request), ToolResult):
+        newly = results(request)[-said.count("settle") :]
+        return [Say(" and ".join(str(one.get("error", one["status"])) for one in newly))]
+    if "[Subagent Task]" in said:
+        return [Say("done")]
+    return spawns(*(["live here"] * said.count("settle")), thread=True)
+
+
+async def bound_by_words(nursery: Nursery, *said: tuple[Sender, str]) -> tuple[list[str], list[SessionKey]]:
+    """What is answered in a thread of a group, and whose the thread was after each answer."""
+    bench, bound = nursery.bench, []
+    nursery.act = settling
+    bind(nursery, idle(2))
+    bench.change(doors={"loopback": IN_GROUPS})
+    known = len(bench.channel.replies(IN_GROUP_THREAD))
+    engine = nursery.engine()
+    async with engine.serving(GATEWAY):
+        for place, (sender, text) in enumerate(said, start=1):
+            await bench.channel.say(text, sender=sender, chat=GROUP_THREAD)
+            answers = await bench.channel.wait_replies(IN_GROUP_THREAD, known + place)
+            await engine.settled()
+            found = await binding(nursery, IN_GROUP_THREAD)
+            bound += [found.key] if found else []
+    return list(answers[known:]), bound
+
+
+@pytest.mark.requirement("P2")
+@pytest.mark.parametrize(
+    ("binder", "other", "may"),
+    [(ADA, BOB, False), (BOB, CAROL, False), (BOB, BOB, True), (BOB, ADA, True)],
+    ids=["the owner's", "another's", "one's own", "by the owner"],
+)
+async def test_a_bound_thread_is_bound_elsewhere_only_by_who_bound_it_or_the_owner(
+    nursery: Nursery, binder: Sender, other: Sender, may: bool
+) -> None:
+    answers, (first, second) = await bound_by_words(nursery, (binder, "settle"), (other, "settle"))
+    assert answers[0] == "accepted"
+    assert (second != first) is may
+    if not may:
+        assert (
+            f"this thread is bound to {first}: only who bound it, or the owner, may change that" in answers[1]
+        )
+        assert "leave `thread` out" in answers[1]
+    assert len(await nursery.descendants()) == 1 + may
+
+
+async def test_of_two_children_for_one_thread_in_one_turn_the_first_keeps_it(nursery: Nursery) -> None:
+    (answer,), (bound,) = await bound_by_words(nursery, (ADA, "settle and settle"))
+    assert answer.startswith(f"accepted and you have bound this thread to {bound} just now")
+    (child,) = await nursery.descendants()
+    assert child.key == bound
+
+
+async def test_a_thread_whose_binding_is_over_is_anybodys(nursery: Nursery, clock: FakeClock) -> None:
+    await bound_by_words(nursery, (ADA, "settle"))
+    clock.advance(2 * HOUR_MS)
+    answers, (bound,) = await bound_by_words(nursery, (BOB, "settle"))
+    assert answers == ["accepted"]
+    assert bound == (await nursery.descendants())[-1].key

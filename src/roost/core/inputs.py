@@ -10,7 +10,7 @@ from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, Image, ProvenanceKind, Text, UserBlock, UserMessage, text_of
 from roost.core.principals import Principal, PrincipalKind
 from roost.core.queuetext import collect_prompt, in_short
-from roost.core.runs import Cause, Run
+from roost.core.runs import Run
 
 OVERTAKEN = "Others were answered meanwhile. Answer now what was asked before them and is still open:"
 
@@ -56,16 +56,16 @@ def overtaken(run: Run, entries: Sequence[Entry]) -> str | None:
     return "\n".join((OVERTAKEN, *(f"- {in_short(text)}" for text in asked))) if asked else None
 
 
-def acting(run: Run, entries: Iterable[Entry]) -> Cause:
-    """By whose rights a run acts, after what it took. Where several people speak in one turn it is the agent itself,
-    who owns nothing: none of them may use the rights of another."""
+def acting(run: Run, taken: Iterable[Entry]) -> Run:
+    """The run with those by whose rights it acts, after what it took now. Where several people speak in one turn it is the
+    agent itself, who owns nothing: none of them may use the rights of another, and no work that follows from it may."""
     voices = {run.cause.principal}
     voices.update(
         entry.body.provenance.principal
-        for entry in entries
+        for entry in taken
         if entry.run_id == run.id and isinstance(entry.body, UserMessage)
     )
-    return replace(run.cause, principal=_one_of(voices, run.key))
+    return replace(run, cause=replace(run.cause, principal=_one_of(voices, run.key)))
 
 
 def _one_of(voices: set[Principal], key: SessionKey) -> Principal:

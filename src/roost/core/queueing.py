@@ -101,7 +101,7 @@ def _seat(snapshot: Snapshot, arrival: Arrival, settings: QueueSettings) -> _Sea
                     mode=InputMode.OPEN,
                     effects=_delay(run, inbound.received_at, _wait(snapshot, settings)),
                 )
-        if running and settings.mode is QueueMode.STEER and _steerable(running, arrival):
+        if running and settings.mode is QueueMode.STEER and _steerable(snapshot, running, arrival):
             return _Seat(run_id=running.id, mode=InputMode.STEER)
     hurries = not arrival.human or settings.mode is QueueMode.INTERRUPT
     ready_at = inbound.received_at + (0 if hurries else _wait(snapshot, settings))
@@ -169,14 +169,19 @@ def _joinable(snapshot: Snapshot, run: Run, arrival: Arrival) -> bool:
     return run.request == _request(arrival) and _one_voice(snapshot, arrival, run.cause.principal)
 
 
-def _steerable(running: Run, arrival: Arrival) -> bool:
+def _steerable(snapshot: Snapshot, running: Run, arrival: Arrival) -> bool:
     if (
         running.stop is not None
         or running.cause.kind is not ProvenanceKind.HUMAN
         or running.request.kind is not RunKind.TURN
     ):
         return False
-    return running.request == _request(arrival) and running.cause.principal == arrival.inbound.principal
+    speaks = running.cause.principal
+    # One that acts for nobody already loses no rights by it.
+    alike = (
+        _one_voice(snapshot, arrival, speaks) if running.cause.joint else speaks == arrival.inbound.principal
+    )
+    return alike and running.request == _request(arrival)
 
 
 def _interrupted(snapshot: Snapshot, arrival: Arrival, settings: QueueSettings) -> str | None:

@@ -48,6 +48,8 @@ _BEGUN = MappingProxyType(
     }
 )
 
+_TOGETHER = "by messages of several people, for none of whom it acts"
+
 
 def routed(session: Session) -> str:
     key, parent, rule = session.key, session.lineage.parent, session.facts.rule
@@ -123,7 +125,8 @@ def denied(denial: Denial, now: int) -> str:
 
 
 def traced(cause: Cause, run_id: str) -> str:
-    return f"Trace: {cause.trace}, begun {_BEGUN[cause.kind]} {cause.principal}; the last run was {run_id}."
+    begun = _TOGETHER if cause.joint else f"{_BEGUN[cause.kind]} {cause.principal}"
+    return f"Trace: {cause.trace}, begun {begun}; the last run was {run_id}."
 
 
 def carried(exchange: Exchange) -> str:

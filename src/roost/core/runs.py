@@ -6,7 +6,7 @@ from enum import StrEnum
 from roost.core.addresses import Address
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind
-from roost.core.principals import Principal
+from roost.core.principals import Principal, PrincipalKind
 
 
 class RunKind(StrEnum):
@@ -66,7 +66,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """Whose message, of which provenance, made this run; rights are judged by it."""
+    """Whose message, of which provenance, made this run; rights are judged by it, also those of what the run brings about.
+    Once it took what several people said, the principal is the agent's own."""
 
     principal: Principal
     kind: ProvenanceKind
@@ -77,6 +78,11 @@ class Cause:
     def by_owner(self) -> bool:
         """Whether the gateway's owner said it in person: what privileged tools ask for."""
         return self.kind is ProvenanceKind.HUMAN and self.principal.is_owner
+
+    @property
+    def joint(self) -> bool:
+        """Whether several people said it, none of whom is acted for."""
+        return self.kind is ProvenanceKind.HUMAN and self.principal.kind is PrincipalKind.AGENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,10 @@ from roost.core.exchanges import Completion, Exchange
 from roost.core.firings import Firing
 from roost.core.inbound import InboundRecord
 from roost.core.keys import SessionKey
+from roost.core.labels import Namesake
 from roost.core.runs import Run
 from roost.core.sessions import Generation, Session
+from roost.core.threads import ThreadBinding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +85,16 @@ class RunSnapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SpawnSnapshot:
+    """A session that would spawn, and what a child of it may collide with. `bound`: whose the thread is that its run
+    answers in; `namesakes`: who else of its owner's has one of the labels that are asked for."""
+
+    requester: Snapshot
+    bound: ThreadBinding | None = None
+    namesakes: tuple[Namesake, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExchangeSnapshot:
     """An exchange with its target, and the run in which the turn stands that began it."""
 
@@ -97,5 +109,6 @@ class ExchangeSnapshot:
 
 
 Decide: TypeAlias = Callable[[Snapshot], Effects]
+DecideSpawn: TypeAlias = Callable[[SpawnSnapshot], Effects]
 DecideExchange: TypeAlias = Callable[[ExchangeSnapshot], Effects]
 Advance: TypeAlias = Callable[[RunSnapshot], Effects]

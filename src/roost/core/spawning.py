@@ -3,7 +3,7 @@
 All ids come from the call, so that a call that is made again finds the child it made.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 
 from roost.core import queueing, toolnames
@@ -11,16 +11,17 @@ from roost.core.a2a import INTERNAL_CHANNEL
 from roost.core.addresses import Address
 from roost.core.announce import subagent_task_message
 from roost.core.arrivals import Arrival, Opening
-from roost.core.effects import Effects, OweCompletion
+from roost.core.effects import Effects, OpenSession, OweCompletion
 from roost.core.errors import Conflict, Forbidden
 from roost.core.exchanges import Cleanup, Completion, CompletionStatus
 from roost.core.inbound import Inbound, Source
 from roost.core.keys import SessionKey
+from roost.core.labels import Namesake
 from roost.core.messages import Provenance, ProvenanceKind, Text
 from roost.core.notices import derived_id
 from roost.core.runs import Lane, Request, Run
 from roost.core.sessions import Base, Facts, Labels, Lineage, Session, SessionKind
-from roost.core.snapshots import Snapshot
+from roost.core.snapshots import Snapshot, SpawnSnapshot
 from roost.core.sources import child_key
 from roost.core.terms import SpawnContext, Terms
 from roost.core.threads import BindThread, ThreadBinding
@@ -92,9 +93,10 @@ def refuse_crowd(completions: tuple[Completion, ...], most: int) -> None:
         )
 
 
-def too_large(session: Session) -> bool:
-    """Whether a conversation is too long to begin a child with."""
-    return session.counters.total > FORK_TOKENS
+def too_large(session: Session, context_tokens: int) -> bool:
+    """Whether a conversation is too long to begin a child with: by what was counted when its last turn ended, or as it is
+    reckoned in this one."""
+    return max(session.counters.total, context_tokens) > FORK_TOKENS
 
 
 def spawn(snapshot: Snapshot, order: SpawnOrder) -> Effects:
@@ -117,6 +119,16 @@ def spawn(snapshot: Snapshot, order: SpawnOrder) -> Effects:
     )
     opened = queueing.accept(Snapshot(key=order.child), arrival)
     return (*opened, *_bound(run, order), OweCompletion(completion=owed))
+
+
+def after(seen: SpawnSnapshot, effects: Effects) -> SpawnSnapshot:
+    """What the next of several children sees that are opened together."""
+    owed = tuple(one.completion for one in effects if isinstance(one, OweCompletion))
+    bound = next((one.binding for one in effects if isinstance(one, BindThread)), seen.bound)
+    requester = replace(seen.requester, children=(*seen.requester.children, *owed))
+    opened = (one.session for one in effects if isinstance(one, OpenSession))
+    named = (Namesake(session=one, task=owed[0]) for one in opened)
+    return replace(seen, requester=requester, bound=bound, namesakes=(*seen.namesakes, *named))
 
 
 def thread_of(run: Run) -> Address:

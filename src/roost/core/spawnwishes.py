@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from roost.core import spawning
 from roost.core.addresses import Address
 from roost.core.delegation import Delegation
+from roost.core.effects import Effects
 from roost.core.errors import Forbidden, InvalidInput
 from roost.core.exchanges import Cleanup, Completion
+from roost.core.labels import Namesake, passed_on
 from roost.core.models import ModelSpec
 from roost.core.rights import Rights, of_child
 from roost.core.runs import Run
@@ -18,7 +20,7 @@ from roost.core.sessions import Session
 from roost.core.spawning import FORK_TOKENS, THREADS_HINT, SpawnOrder, ThreadTerms
 from roost.core.terms import SpawnContext, SpawnMode, Terms
 from roost.core.thinking import levels
-from roost.core.threads import ThreadPolicy, ThreadSettings
+from roost.core.threads import ThreadBinding, ThreadPolicy, ThreadSettings
 
 SHOWN_TASK = 72
 REQUIRE_SETTING = "agents.defaults.subagents.requireAgentId"
@@ -85,25 +87,35 @@ class Wish:
     context: SpawnContext | None = None
     folder: str | None = None
 
+    @property
+    def may_fork(self) -> bool:
+        return self.context is SpawnContext.FORK or self.thread
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requester:
-    """The session that asks, its run under way with the rights and the model it has, and what it is owed."""
+    """The session that asks, its run under way with the rights and the model it has, what it is owed, whose the thread
+    is that the run answers in, and how large the context is that it would pass on, and whom a child of it might
+    be called like."""
 
     session: Session
     run: Run
     rights: Rights
     owed: tuple[Completion, ...] = ()
     model: str | None = None
+    bound: ThreadBinding | None = None
+    context_tokens: int = 0
+    namesakes: tuple[Namesake, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Granted:
-    """`model` is the one that will be asked; `note` says what was not done as wished."""
+    """`model` is the one that will be asked; `note` says what was not done as wished. `frees`: whose label it gets."""
 
     order: SpawnOrder
     model: ModelSpec
     note: str | None = None
+    frees: Effects = ()
 
 
 def grant(wish: Wish, rules: SpawnRules, asked: Requester, *, call_id: str, at: int) -> Granted:
@@ -121,8 +133,8 @@ def grant(wish: Wish, rules: SpawnRules, asked: Requester, *, call_id: str, at: 
             f"{spec.ref} knows no thinking level {wish.thinking!r}", hint=f"say one of {known}"
         )
     mode = _mode(wish)
-    thread = _thread(rules.threads, asked.run) if wish.thread else None
-    context, note = _context(wish, rules, agent, asked.session, thread)
+    thread = _thread(rules.threads, asked, at) if wish.thread else None
+    context, note = _context(wish, rules, agent, asked, thread)
     seconds = rules.limit_seconds if wish.limit_seconds is None else wish.limit_seconds
     terms = Terms(
         rights=rights,
@@ -148,7 +160,8 @@ def grant(wish: Wish, rules: SpawnRules, asked: Requester, *, call_id: str, at: 
         context=context,
         binding=ThreadTerms(idle_ms=thread.idle_ms, max_age_ms=thread.max_age_ms) if thread else None,
     )
-    return Granted(order=order, model=spec, note=note)
+    frees = passed_on(wish.label, asked.namesakes) if wish.label else ()
+    return Granted(order=order, model=spec, note=note, frees=frees)
 
 
 def _agent(wish: Wish, rules: SpawnRules) -> str:
@@ -207,9 +220,9 @@ def _mode(wish: Wish) -> SpawnMode:
     return mode
 
 
-def _thread(threads: ThreadRules, run: Run) -> ThreadSettings:
+def _thread(threads: ThreadRules, asked: Requester, at: int) -> ThreadSettings:
     """What holds for the thread that a run answers in, if a child may have it."""
-    address = spawning.thread_of(run)
+    address = spawning.thread_of(asked.run)
     settings = threads.policy.of(address)
     if not (settings.enabled and settings.spawns):
         raise Forbidden(
@@ -217,11 +230,25 @@ def _thread(threads: ThreadRules, run: Run) -> ThreadSettings:
         )
     if not threads.known(address):
         raise Forbidden("this channel has no threads that could be bound", hint=THREADS_HINT)
+    bound = threads.policy.living(asked.bound, at)
+    if bound is not None:
+        _refuse_bound(bound, asked)
     return settings
 
 
+def _refuse_bound(bound: ThreadBinding, asked: Requester) -> None:
+    """Of two that a turn spawns for one thread, the second takes nothing from the first."""
+    if not bound.is_changed_by(asked.run.cause.principal):
+        raise Forbidden(
+            f"this thread is bound to {bound.key}: only who bound it, or the owner, may change that",
+            hint=THREADS_HINT,
+        )
+    if any(one.child == bound.key and one.batch == asked.run.id for one in asked.owed):
+        raise Forbidden(f"you have bound this thread to {bound.key} just now", hint=THREADS_HINT)
+
+
 def _context(
-    wish: Wish, rules: SpawnRules, agent: str, session: Session, thread: ThreadSettings | None
+    wish: Wish, rules: SpawnRules, agent: str, asked: Requester, thread: ThreadSettings | None
 ) -> tuple[SpawnContext, str | None]:
     """A fork that was not asked for is left out where it cannot be; one that is too long is left out with a word."""
     same = agent == rules.delegation.agent
@@ -232,7 +259,7 @@ def _context(
         raise Forbidden(
             "only your own agent can begin with this conversation", hint='use `context: "isolated"`'
         )
-    if spawning.too_large(session):
+    if spawning.too_large(asked.session, asked.context_tokens):
         note = f"this conversation has more than {FORK_TOKENS} tokens, so the child begins without it"
         return SpawnContext.ISOLATED, note
     return wanted, None

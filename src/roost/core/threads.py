@@ -29,6 +29,10 @@ class ThreadBinding:
             self.max_age_ms and now - self.bound_at >= self.max_age_ms
         )
 
+    def is_changed_by(self, who: Principal) -> bool:
+        """Who bound a thread, and the owner, may bind it elsewhere or not at all."""
+        return who.is_owner or who == self.bound_by
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadSettings:

@@ -1,5 +1,6 @@
 """A tool call as the engine makes it: who calls, where, and what comes back."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -58,7 +59,7 @@ class Place:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
     """One call with everything it may know of its caller; identity is an argument, never ambient. `model` is the one
-    its run was given."""
+    its run was given, `context_tokens` how large the context is in which it is made: reckoned for who asks only."""
 
     run_id: str
     call_id: str
@@ -69,6 +70,7 @@ class Invocation:
     arguments: JsonObject
     rights: Rights = field(default_factory=Rights)
     model: str | None = None
+    context_tokens: Callable[[], int] = field(default=lambda: 0, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,7 +48,6 @@ class Context:
         self.entries: list[Entry] = [*work.conversation.entries]
         self._seen = _View(())
         self.told: str | None = None
-        work.headway.cause = acting(work.run, self.entries)
 
     # -- the transcript ------------------------------------------------------------------------------
 
@@ -58,13 +57,13 @@ class Context:
 
         def begun(entries: tuple[Entry, ...]) -> LedgerRow | None:
             nonlocal ahead
+            work.headway.run = acting(work.run, entries)
             ahead = copy(self)
             ahead.entries = [*self.entries, *entries]
             return begin(ahead)
 
         self._add(await work.store.take_inputs(work.claim, entries_of, begun))
         self._seen = ahead._seen
-        work.headway.cause = acting(work.run, self.entries)
 
     def is_small(self) -> bool:
         """Whether it is shown in next to no time: who begins a call with a commit lets everybody else wait for that."""

@@ -126,7 +126,7 @@ class Runner:
         part = rules.part(found, run)
 
         def recast() -> Part | None:
-            now, acting = self._book.current, replace(run, cause=work.cause)
+            now, acting = self._book.current, work.run
             same = now is rules and acting.cause.principal == run.cause.principal
             return None if same else now.cast(session, acting)
 
@@ -135,11 +135,10 @@ class Runner:
         work = Work(
             store=self._store,
             clock=self._clock,
-            run=run,
             claim=run.claim,
             conversation=found,
             playing=Playing(part),
-            headway=Headway(cause=run.cause, moved_at=self._clock.now()),
+            headway=Headway(run=run, moved_at=self._clock.now()),
             lent=lent,
             voice=voice,
             doors=rules.door,

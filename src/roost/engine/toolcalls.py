@@ -38,9 +38,10 @@ _MISSING = MappingProxyType(
 class ToolCalls:
     """`keep` writes results into the transcript."""
 
-    def __init__(self, work: Work, keep: Keep) -> None:
+    def __init__(self, work: Work, keep: Keep, context_tokens: Callable[[], int]) -> None:
         self._work = work
         self._keep = keep
+        self._context_tokens = context_tokens
         self._tools = {tool.spec.name: tool for tool in work.part.tools}
         self._model = str(work.part.spec.ref)
         self._unheard: Unheard | None = Unheard.CAUSE
@@ -49,7 +50,7 @@ class ToolCalls:
         """One after another, unless every tool says that it may run beside the others. `seen` is what the model had
         before it when it asked for them."""
         recalling = {name for name, tool in self._tools.items() if tool.traits.recalls}
-        self._unheard = without_word(self._work.cause, seen, recalling)
+        self._unheard = without_word(self._work.run.cause, seen, recalling)
         together = len(calls) > 1 and all(
             call.name in self._tools and self._tools[call.name].traits.parallel for call in calls
         )
@@ -177,11 +178,12 @@ class ToolCalls:
             call_id=call.id,
             agent=run.key.agent,
             key=run.key,
-            cause=self._work.cause,
+            cause=self._work.run.cause,
             place=acting.place,
             arguments=call.arguments,
             rights=meet(self._work.part.rights, acting.rights),
             model=self._model,
+            context_tokens=self._context_tokens,
         )
 
         async def report(output: str) -> None:
@@ -195,7 +197,7 @@ class ToolCalls:
         denial = Denial(
             at=self._work.clock.now(),
             operation=call.name,
-            principal=self._work.cause.principal,
+            principal=self._work.run.cause.principal,
             rule=why,
             reason=reason,
             caller=self._work.run.key,

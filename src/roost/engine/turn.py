@@ -44,8 +44,8 @@ class Turn:
         self._work = work
         self._most_steps = most_steps
         self._asking = Asking(work)
-        self._tools = ToolCalls(work, self._keep)
         self._context = Context(work)
+        self._tools = ToolCalls(work, self._keep, self._context.tokens)
         self._note: UserMessage | None = None
         self._prompt: str | None = None
 

@@ -48,7 +48,7 @@ class Flushing:
         self._context = Context(work)
         unheard = work.aside(work.part)
         self._asking = Asking(unheard)
-        self._tools = ToolCalls(unheard, self._remember)
+        self._tools = ToolCalls(unheard, self._remember, self._context.tokens)
 
     async def play(self) -> Played:
         if RunKind.FLUSH not in due(self._context.load(), self._work.part.context):

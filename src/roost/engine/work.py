@@ -8,7 +8,7 @@ from typing import TypeAlias
 from roost.core.budgets import Budgets
 from roost.core.ledger import LedgerRow
 from roost.core.queries import SessionContext
-from roost.core.runs import Cause, Claim, Run
+from roost.core.runs import Claim, Run
 from roost.core.sessions import Session
 from roost.core.whereabouts import Doors
 from roost.engine.rules import Part
@@ -22,10 +22,10 @@ Recast: TypeAlias = Callable[[], Part | None]
 
 @dataclass(slots=True, kw_only=True)
 class Headway:
-    """What changes in a run. `cause` is its own until it took what others said; `spent` are calls that go into the ledger
-    with what is written next."""
+    """What changes in a run. Whom `run` acts for, it has from what it took; `spent` are calls that go into the ledger with
+    what is written next."""
 
-    cause: Cause
+    run: Run
     moved_at: int
     spent: list[LedgerRow] = field(default_factory=list)
 
@@ -44,7 +44,6 @@ class Work:
 
     store: Store
     clock: Clock
-    run: Run
     claim: Claim
     conversation: SessionContext
     playing: Playing
@@ -66,8 +65,8 @@ class Work:
         return self.playing.part
 
     @property
-    def cause(self) -> Cause:
-        return self.headway.cause
+    def run(self) -> Run:
+        return self.headway.run
 
     @property
     def session(self) -> Session:

@@ -40,7 +40,7 @@ from roost.core.runs import Claim, Run
 from roost.core.seals import Sealing
 from roost.core.sendpolicy import Judge, anything
 from roost.core.sessions import Generation, Session
-from roost.core.snapshots import Decide
+from roost.core.snapshots import Decide, DecideSpawn
 from roost.core.threads import ThreadBinding
 from roost.core.topics import Topic
 from roost.core.trees import DecideTree
@@ -150,6 +150,11 @@ class Store(Lists, Jobs, Points, Imports, Exchanges, Runs, Protocol):
 
     async def change_session(self, key: SessionKey, decide: Decide) -> Session | None:
         """Write what `decide` asks for; the session after it."""
+        ...
+
+    async def spawn(self, key: SessionKey, decide: DecideSpawn, labels: frozenset[str] = frozenset()) -> None:
+        """The same for a decision that opens children, with these labels: it sees what they may collide with, and no other
+        spawn changes that meanwhile."""
         ...
 
     async def change_tree(self, key: SessionKey, decide: DecideTree) -> None:

@@ -1,9 +1,15 @@
 """What a decision about a run or an exchange sees, all of it in one transaction."""
 
+from roost.core.addresses import Address
 from roost.core.endings import completes, continuations, gone_on
 from roost.core.exchanges import Completion, CompletionStatus, Exchange
+from roost.core.keys import SessionKey
+from roost.core.labels import Namesake, namesakes_of_child
+from roost.core.principals import Principal
 from roost.core.runs import Run
-from roost.core.snapshots import ExchangeSnapshot, RunSnapshot, Snapshot
+from roost.core.snapshots import ExchangeSnapshot, RunSnapshot, Snapshot, SpawnSnapshot
+from roost.core.spawning import run_of
+from roost.core.threads import ThreadBinding
 from roost.stores.tables import Tables
 from roost.stores.unit import Unit
 
@@ -44,6 +50,31 @@ async def seen_run(unit: Unit, run: Run) -> RunSnapshot:
         firing=await unit.tables.firing(run.request.firing) if run.request.firing else None,
         audience=await unit.snapshot(run.request.posts_to) if run.request.posts_to else None,
     )
+
+
+async def seen_spawn(unit: Unit, key: SessionKey, labels: frozenset[str]) -> SpawnSnapshot:
+    requester = await unit.snapshot(key)
+    owner = requester.session.owner if requester.session else None
+    found = [await _namesakes(unit, label, owner) for label in sorted(labels)] if owner else []
+    return SpawnSnapshot(
+        requester=requester,
+        bound=await _bound(unit, requester.running.request.reply_to if requester.running else None),
+        namesakes=tuple(one for alike in found for one in alike),
+    )
+
+
+async def _bound(unit: Unit, address: Address | None) -> ThreadBinding | None:
+    if address is None or address.thread is None:
+        return None
+    await unit.tables.keep_name(f"thread {address.served_by} {address.to} {address.thread}")
+    return await unit.tables.binding(address)
+
+
+async def _namesakes(unit: Unit, label: str, owner: Principal) -> list[Namesake]:
+    await unit.tables.keep_name(f"label {owner} {label}")
+    rows = await unit.tables.sessions(namesakes_of_child(label, owner))
+    held = [await unit.session(row.key) for row in rows]
+    return [Namesake(session=one, task=await unit.tables.completion(run_of(one.key))) for one in held if one]
 
 
 async def seen_exchange(unit: Unit, exchange: Exchange) -> ExchangeSnapshot:

@@ -64,6 +64,10 @@ class Tables(Protocol):
 
     async def database_now(self) -> int: ...
 
+    async def keep_name(self, name: str) -> None:
+        """Who writes and keeps the same name waits for the end of the transaction: of what has no row to lock."""
+        ...
+
     async def lock_leases(self) -> tuple[Lease, ...]:
         """All of them; nobody else comes or goes before the end of the transaction, and those who are there go on."""
         ...

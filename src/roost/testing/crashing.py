@@ -209,6 +209,7 @@ class CrashingStore(_CrashingExchanges):
         self.glances = crashes.around("store.glances", store.glances)
         self.overview = crashes.around("store.overview", store.overview)
         self.change_session = crashes.around("store.change_session", store.change_session)
+        self.spawn = crashes.around("store.spawn", store.spawn)
         self.change_tree = crashes.around("store.change_tree", store.change_tree)
         self.thread_binding = crashes.around("store.thread_binding", store.thread_binding)
         self.append = crashes.around("store.append", store.append)

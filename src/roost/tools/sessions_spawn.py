@@ -7,14 +7,14 @@ from enum import StrEnum
 from typing import TypeVar
 
 from roost.core import toolnames
-from roost.core.effects import Effect, Effects, OweCompletion
+from roost.core.effects import Effect, Effects
 from roost.core.errors import Conflict, Forbidden, InvalidInput, RoostError
 from roost.core.exchanges import Cleanup
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.labels import read_label
 from roost.core.models import ToolSpec
-from roost.core.snapshots import Snapshot
-from roost.core.spawning import child_name, run_of, spawn
+from roost.core.snapshots import SpawnSnapshot
+from roost.core.spawning import after, child_name, run_of, spawn
 from roost.core.spawnwishes import Granted, Requester, SpawnRules, Wish, grant
 from roost.core.terms import SpawnContext, SpawnMode
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
@@ -55,6 +55,7 @@ class _Call:
     wish: Wish
     invocation: Invocation
     at: int
+    context_tokens: int
     end: Granted | RoostError | None = None
 
 
@@ -145,7 +146,8 @@ class SessionsSpawn:
         return _accepted(granted, self._access.shown(granted.order.child, invocation))
 
     async def _granted(self, wish: Wish, invocation: Invocation) -> Granted:
-        call = _Call(wish, invocation, self._access.clock.now())
+        tokens = invocation.context_tokens() if wish.may_fork else 0
+        call = _Call(wish, invocation, self._access.clock.now(), tokens)
         await self._together.join(call)
         if isinstance(call.end, Granted):
             return call.end
@@ -160,7 +162,8 @@ class SessionsSpawn:
         made."""
         store = self._access.store
         try:
-            await store.change_session(calls[0].invocation.key, lambda snapshot: self._made(snapshot, calls))
+            labels = frozenset(call.wish.label for call in calls if call.wish.label)
+            await store.spawn(calls[0].invocation.key, lambda seen: self._made(seen, calls), labels)
         except Conflict as error:
             if len(calls) > 1:
                 # One is in the way of the others: each by itself.
@@ -175,37 +178,45 @@ class SessionsSpawn:
             for call in calls:
                 call.end = error
 
-    def _made(self, snapshot: Snapshot, calls: Sequence[_Call]) -> Effects:
+    def _made(self, seen: SpawnSnapshot, calls: Sequence[_Call]) -> Effects:
         """The children of these calls, in their order; each call sees those before it."""
         made: list[Effect] = []
         for call in calls:
             try:
-                granted = call.end = self._grant(snapshot, call)
+                granted = call.end = self._grant(seen, call)
             except RoostError as error:
                 call.end = error
                 continue
-            if granted.order.child in (one.child for one in snapshot.children):
+            if granted.order.child in (one.child for one in seen.requester.children):
                 continue
-            effects = spawn(snapshot, granted.order)
-            owed = (one.completion for one in effects if isinstance(one, OweCompletion))
-            snapshot = replace(snapshot, children=(*snapshot.children, *owed))
+            effects = (*granted.frees, *spawn(seen.requester, granted.order))
+            seen = after(seen, effects)
             made += effects
         return tuple(made)
 
-    def _grant(self, snapshot: Snapshot, call: _Call) -> Granted:
+    def _grant(self, seen: SpawnSnapshot, call: _Call) -> Granted:
         invocation = call.invocation
-        asked = _requester(snapshot, invocation)
+        asked = replace(_requester(seen, invocation), context_tokens=call.context_tokens)
         self._access.require_own(Operation.SPAWN, asked.session, invocation)
         return grant(call.wish, self._rules, asked, call_id=invocation.call_id, at=call.at)
 
 
-def _requester(snapshot: Snapshot, invocation: Invocation) -> Requester:
-    session, run = snapshot.session, snapshot.running
+def _requester(seen: SpawnSnapshot, invocation: Invocation) -> Requester:
+    """A call that is made again is not in its own way."""
+    session, run = seen.requester.session, seen.requester.running
     if session is None or run is None or run.id != invocation.run_id:
         raise Forbidden("the run that would spawn is gone", hint="spawn nothing more")
     own = child_name(invocation.run_id, invocation.call_id)
-    owed = tuple(one for one in snapshot.children if one.child.name != own)
-    return Requester(session=session, run=run, rights=invocation.rights, owed=owed, model=invocation.model)
+    owed = tuple(one for one in seen.requester.children if one.child.name != own)
+    return Requester(
+        session=session,
+        run=run,
+        rights=invocation.rights,
+        owed=owed,
+        model=invocation.model,
+        bound=seen.bound if seen.bound and seen.bound.key.name != own else None,
+        namesakes=tuple(one for one in seen.namesakes if one.session.key.name != own),
+    )
 
 
 def _wish(spec: ToolSpec, given: JsonObject) -> Wish:

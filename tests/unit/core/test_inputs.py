@@ -127,7 +127,7 @@ def taken(*records: InboundRecord) -> list[Entry]:
 def test_a_turn_that_answers_several_people_acts_for_none_of_them(
     records: tuple[InboundRecord, ...], principal: Principal
 ) -> None:
-    cause = acting(samples.run(principal=ALICE), taken(*records))
+    cause = acting(samples.run(principal=ALICE), taken(*records)).cause
     assert (cause.principal, cause.kind) == (principal, ProvenanceKind.HUMAN)
 
 

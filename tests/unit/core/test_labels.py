@@ -1,11 +1,28 @@
+from dataclasses import replace
+
 import pytest
 
+from roost.core.effects import ChangeSession
 from roost.core.errors import Forbidden, InvalidInput
+from roost.core.exchanges import CompletionStatus
 from roost.core.keys import SessionKey
-from roost.core.labels import LONGEST_LABEL, called_by, namesakes, read_label, refuse_namer, refuse_taken
+from roost.core.labels import (
+    LONGEST_LABEL,
+    Namesake,
+    called_by,
+    namesakes,
+    passed_on,
+    read_label,
+    refuse_namer,
+    refuse_taken,
+)
 from roost.core.principals import OWNER, Principal, person
+from roost.core.rights import Rights
+from roost.core.sessions import Labels, Lineage, Session, SessionStatus
+from roost.core.terms import SpawnMode, Terms
 from roost.core.visibility import AgentCaller, Level, Operation, PersonCaller, VisibleScope
 from roost.testing.builders import MAIN, session
+from tests import samples
 
 
 def test_a_label_has_one_spelling_and_a_longest() -> None:
@@ -48,3 +65,38 @@ def test_a_session_is_named_by_its_owner_and_the_gateways() -> None:
     for owner in (OWNER, person("telegram", "8")):
         with pytest.raises(Forbidden, match="only its owner"):
             refuse_namer(PersonCaller(principal=alice), owner)
+
+
+CHILD = SessionKey.parse("agent:main:subagent:one")
+AT_WORK, OVER = samples.completion("one"), replace(samples.completion("one"), status=CompletionStatus.OK)
+
+
+def named(
+    key: SessionKey, mode: SpawnMode = SpawnMode.RUN, status: SessionStatus = SessionStatus.DONE
+) -> Session:
+    lineage = Lineage(parent=MAIN, depth=1, terms=Terms(rights=Rights(), mode=mode))
+    labels = Labels(label="research", subject="bees")
+    return samples.session(key)._replace(labels=labels, lineage=lineage, status=status)
+
+
+@pytest.mark.parametrize(
+    ("namesake", "over"),
+    [
+        (Namesake(session=named(CHILD), task=OVER), True),
+        (Namesake(session=named(CHILD)), True),
+        (Namesake(session=named(CHILD), task=AT_WORK), False),
+        (Namesake(session=named(CHILD, status=SessionStatus.RUNNING), task=OVER), False),
+        (Namesake(session=named(CHILD, SpawnMode.SESSION), task=OVER), False),
+        (Namesake(session=named(MAIN)), False),
+    ],
+    ids=["done", "its task long told", "at work", "asked again", "in a thread", "no child"],
+)
+def test_a_label_goes_from_a_child_whose_task_is_over_to_the_next(namesake: Namesake, over: bool) -> None:
+    assert namesake.is_over is over
+    if over:
+        (freed,) = passed_on("research", [namesake])
+        assert freed == ChangeSession(key=CHILD, labels=Labels(subject="bees"))
+    else:
+        with pytest.raises(InvalidInput, match="already in use: research"):
+            passed_on("research", [namesake])
+    assert passed_on("other", [namesake]) == ()

@@ -16,7 +16,7 @@ from roost.core.effects import (
 from roost.core.errors import InvalidInput
 from roost.core.inbound import Inbound, InputMode
 from roost.core.messages import ProvenanceKind
-from roost.core.principals import OWNER, Principal
+from roost.core.principals import OWNER, Principal, PrincipalKind
 from roost.core.queueing import QueuePlan, accept, plan
 from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
 from roost.core.resets import Reset
@@ -207,6 +207,20 @@ def test_in_a_group_people_are_collected_but_not_with_the_owner_or_at_anothers_c
 def test_in_a_group_nobody_steers_another_persons_run() -> None:
     message = inbound(key=GROUP, principal=BOB, at=LATER)
     assert seat(plan(IN_GROUP, arriving(message))) == ("new", InputMode.OPEN)
+
+
+@pytest.mark.parametrize(
+    ("each_pays", "run_id"), [(False, "r1"), (True, "new")], ids=["one purse", "each their own"]
+)
+def test_in_a_group_all_but_the_owner_steer_a_run_that_acts_for_several(each_pays: bool, run_id: str) -> None:
+    joint = Principal(PrincipalKind.AGENT, "main")
+    answering = replace(IN_GROUP, running=samples.run(key=GROUP, principal=joint))
+
+    def seated(principal: Principal) -> str | None:
+        message = inbound(key=GROUP, principal=principal, at=LATER)
+        return seat(plan(answering, replace(arriving(message), each_pays=each_pays)))[0]
+
+    assert (seated(BOB), seated(OWNER)) == (run_id, "new")
 
 
 def test_outside_a_group_people_are_not_collected() -> None:

@@ -12,7 +12,7 @@ from roost.core.errors import InvalidInput
 from roost.core.exchanges import ExchangeState, Sent
 from roost.core.ledger import Denial
 from roost.core.messages import ProvenanceKind
-from roost.core.principals import OWNER
+from roost.core.principals import OWNER, Principal, PrincipalKind
 from roost.core.remotes import RemoteSession
 from roost.core.routing import Route
 from roost.core.runs import Outcome, RunState
@@ -105,6 +105,13 @@ def test_each_beginning_of_a_trace_is_told(kind: ProvenanceKind) -> None:
     assert re.fullmatch(
         r"Trace: t-1, begun by (a|an|the) [a-z -]+(, )?(of|for) owner; the last run was r-1\.",
         reasons.traced(cause, "r-1"),
+    )
+
+
+def test_a_turn_of_several_people_is_told_as_that() -> None:
+    cause = replace(builders.run("r").cause, principal=Principal(PrincipalKind.AGENT, "main"), trace="t-1")
+    assert reasons.traced(cause, "r-1") == (
+        "Trace: t-1, begun by messages of several people, for none of whom it acts; the last run was r-1."
     )
 
 

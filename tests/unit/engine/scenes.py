@@ -111,11 +111,10 @@ class Scene:
         return Work(
             store=self.store,
             clock=self.clock,
-            run=run,
             claim=run.claim,
             conversation=found,
             playing=Playing(self.cast(found.session, run)),
-            headway=Headway(cause=run.cause, moved_at=self.clock.now()),
+            headway=Headway(run=run, moved_at=self.clock.now()),
             lent=nullcontext,
             voice=Voice.mute(run),
             doors=lambda at: ChannelPolicy(owner_ids=(CHAT.to,)),

@@ -32,11 +32,11 @@ async def test_what_is_done_aside_is_the_runs_own_progress_in_another_part() -> 
     part = work.part
     aside = work.aside(part)
     aside.playing.part = replace(part, reason="a fallback")
-    work.headway.cause = replace(work.cause, principal=person("telegram", "7"))
+    work.headway.run = replace(work.run, cause=replace(work.run.cause, principal=person("telegram", "7")))
     scene.clock.advance(5)
     aside.move()
     assert work.part is part
-    assert aside.cause == work.cause
+    assert aside.run == work.run
     assert work.idle_ms == 0
 
 

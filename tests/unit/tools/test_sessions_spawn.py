@@ -15,6 +15,7 @@ from roost.core.effects import (
     DeleteSession,
     EndRun,
     KillInput,
+    QueueRun,
     RequestStop,
     SettleCompletion,
 )
@@ -26,13 +27,13 @@ from roost.core.models import ModelRef, ModelSpec
 from roost.core.notices import derived_id
 from roost.core.principals import OWNER
 from roost.core.rights import Rights
-from roost.core.runs import Outcome, RunState, StopRequest
+from roost.core.runs import Outcome, Request, RunState, StopRequest
 from roost.core.sessions import Counters
 from roost.core.spawning import run_of
-from roost.core.spawnwishes import ChildAgent, Models, SpawnRules
+from roost.core.spawnwishes import ChildAgent, Models, SpawnRules, ThreadRules
 from roost.core.tools import ToolOutcome
 from roost.stores.sqlite import SqliteStore
-from roost.testing.builders import MAIN
+from roost.testing.builders import CHAT, MAIN, run
 from roost.testing.clock import NOON
 from roost.tools.sessions_spawn import SessionsSpawn
 from tests.contract.scenes import change, known_run, started
@@ -98,6 +99,24 @@ async def spawning() -> Spawning:
     spawning = Spawning()
     await spawning.begin()
     return spawning
+
+
+@pytest.mark.requirement("P1")
+async def test_a_spawn_that_is_made_again_is_not_in_the_way_of_its_own_child() -> None:
+    spawning = Spawning()
+    store = spawning.house.store
+    await spawning.house.family()
+    lease = await store.acquire_lease(Gateway(name="g", holder="g"))
+    await change(store, QueueRun(run=run("r1", request=Request(reply_to=replace(CHAT, thread="t1")))))
+    await store.claim_runs(lease, lambda backlog: ("r1",))
+    rules = replace(RULES, threads=ThreadRules(known=lambda address: True))
+    tool = SessionsSpawn(spawning.house.access, rules)
+    answers = [
+        await spawning.call(call_id, tool, task="count", thread=True) for call_id in ("c1", "c1", "c2")
+    ]
+    first, again, other = answers
+    assert (first, first.is_error) == (again, False)
+    assert "you have bound this thread" in error_of(other)
 
 
 @pytest.mark.requirement("D21", "D23", "D26")

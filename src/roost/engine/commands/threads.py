@@ -18,8 +18,7 @@ async def session(means: Means, asked: Asked) -> Answer:
         )
     if not asked.words:
         return saying(_binding_text(means, bound))
-    speaker = asked.speaker.principal
-    if not speaker.is_owner and speaker != bound.bound_by:
+    if not bound.is_changed_by(asked.speaker.principal):
         raise Forbidden("only who bound this thread, or the owner, may change that", hint="ask one of them")
     match asked.words:
         case ("unbind",):

@@ -43,6 +43,9 @@ class FactTables(State):
     async def database_now(self) -> int:
         return self._clock.now()
 
+    async def keep_name(self, name: str) -> None:
+        """There is one writer."""
+
     async def leases(self) -> tuple[Lease, ...]:
         return tuple(sorted(self._leases, key=lambda lease: lease.gateway.name))
 

@@ -62,6 +62,9 @@ class WriterTables(PostgresTables):
         await super().delete_session(key)
         await self._do("note_gone", (key_text(key),))
 
+    async def keep_name(self, name: str) -> None:
+        await self._keep(name)
+
     async def lock_leases(self) -> tuple[Lease, ...]:
         # Only of those who come and go: who holds one goes on under it, and one who stands still is not waited for.
         await self._keep("leases")

@@ -18,6 +18,7 @@ from roost.core.fleet import Fleet
 from roost.core.identities import Identity
 from roost.core.letters import entry_of
 from roost.core.messages import Compaction, UserMessage
+from roost.core.principals import PrincipalKind
 from roost.core.sessions import Labels
 from roost.core.terms import Terms
 from roost.stores.bodies import dump_body, load_body
@@ -42,6 +43,8 @@ class _Theirs:
     sessions: set[Binding] = field(default_factory=set)
     generations: set[Binding] = field(default_factory=set)
     runs: set[Binding] = field(default_factory=set)
+    traces: set[str] = field(default_factory=set)
+    following: set[Binding] = field(default_factory=set)
     spoken_in: set[Binding] = field(default_factory=set)
     shared: set[Binding] = field(default_factory=set)
     letters: set[Binding] = field(default_factory=set)
@@ -120,6 +123,7 @@ class Without:
         await self._each_row("generations", self._note_generation)
         await self._each_row("jobs", lambda row: theirs.jobs.add(row["id"]) if self._is_theirs(row) else None)
         await self._each_row("runs", self._note_run)
+        await self._each_row("runs", self._note_following)
         await self._each_row("deliveries", self._note_letter)
         await self._each_row("entries", self._note_entry)
         await self._each_row("entries", self._note_blanked)
@@ -153,6 +157,13 @@ class Without:
     def _note_run(self, row: Fields) -> None:
         if self._is_theirs(row):
             self._theirs.runs.add(row["id"])
+            self._theirs.traces.add(_trace(row))
+
+    def _note_following(self, row: Fields) -> None:
+        """What follows from a turn in which they spoke with others is nobody's, and tells what they said."""
+        if str(row["principal"]).startswith(f"{PrincipalKind.AGENT}:") and _trace(row) in self._theirs.traces:
+            self._theirs.runs.add(row["id"])
+            self._theirs.following.add(row["id"])
 
     def _note_letter(self, row: Fields) -> None:
         if orjson.loads(str(row["body"])).get("kind") != DeliveryKind.LETTER:
@@ -163,7 +174,8 @@ class Without:
             self._theirs.letter_entries.add(entry_of(str(row["id"])))
 
     def _note_entry(self, row: Fields) -> None:
-        if row["generation"] in self._theirs.generations or not self._is_said(row):
+        told = self._is_said(row) or row["run_id"] in self._theirs.following
+        if row["generation"] in self._theirs.generations or not told:
             return
         self._theirs.spoken_in.add(row["generation"])
         if row["run_id"] is not None:
@@ -227,7 +239,7 @@ class Without:
         if (
             self._is_theirs(row)
             or row.get("job") in self._theirs.jobs
-            or row.get("id") in self._theirs.letters
+            or row.get("id") in self._theirs.letters | self._theirs.following
         ):
             return True
         if any(row.get(name) in self._theirs.runs for name in ("run_id", "batch", "child_run")):
@@ -291,6 +303,10 @@ class Without:
             return False
         body = load_body(str(row["body"]))
         return isinstance(body, Compaction) or (tells and not isinstance(body, UserMessage))
+
+
+def _trace(run: Fields) -> str:
+    return str((orjson.loads(str(run["body"])).get("cause") or {}).get("trace"))
 
 
 def _address_pattern(one: Identity) -> str:

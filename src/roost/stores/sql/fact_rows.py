@@ -19,6 +19,9 @@ class FactRows(Rows):
     async def database_now(self) -> int:
         """UTC milliseconds by the one clock that judges leases."""
 
+    async def keep_name(self, name: str) -> None:
+        """Where there is one writer, nobody has to wait."""
+
     async def leases(self) -> tuple[Lease, ...]:
         return tuple(read_lease(row) for row in await self._all("leases"))
 

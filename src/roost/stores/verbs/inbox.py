@@ -11,6 +11,7 @@ from roost.core.events import EventKind
 from roost.core.exchanges import ExchangeState
 from roost.core.facts import takes_part
 from roost.core.inbound import Inbound, InboundRecord, InboundState, InputMode
+from roost.core.inputs import acting
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
 from roost.core.runs import Claim, Run, Step, StepKind
@@ -52,8 +53,11 @@ class InboxVerbs(Verbs):
         self, claim: Claim, render: Render, begin: Begin | None = None
     ) -> tuple[Entry, ...]:
         async def verb(unit: Unit) -> tuple[Entry, ...]:
-            run = going_on(await unit.writing_run(claim))
-            entries = await _take(unit, run, render)
+            claimed = going_on(await unit.writing_run(claim))
+            entries = await _take(unit, claimed, render)
+            run = acting(claimed, entries)
+            if run != claimed:
+                await unit.tables.update_run(run)
             if begin is not None and (call := begin(entries)) is not None:
                 await begin_step(unit, run, Step(kind=StepKind.MODEL, at=call.at), call)
             return entries

@@ -33,11 +33,12 @@ from roost.core.queries import (
 )
 from roost.core.runs import Claim, Run
 from roost.core.sessions import Generation, Session
-from roost.core.snapshots import Decide
+from roost.core.snapshots import Decide, DecideSpawn
 from roost.core.threads import ThreadBinding
 from roost.core.trees import DecideTree
 from roost.stores.applying import apply
 from roost.stores.families import tree_of
+from roost.stores.seeing import seen_spawn
 from roost.stores.tables import Tables
 from roost.stores.unit import Unit
 from roost.stores.verbs.base import Answer, Verbs
@@ -89,6 +90,12 @@ class SessionVerbs(Verbs):
             return await unit.session(key)
 
         return await self._write(verb)
+
+    async def spawn(self, key: SessionKey, decide: DecideSpawn, labels: frozenset[str] = frozenset()) -> None:
+        async def verb(unit: Unit) -> None:
+            await apply(unit, decide(await seen_spawn(unit, key, labels)))
+
+        await self._write(verb)
 
     async def change_tree(self, key: SessionKey, decide: DecideTree) -> None:
         async def verb(unit: Unit) -> None:
