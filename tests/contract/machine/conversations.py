@@ -78,6 +78,10 @@ class Conversations(Twins):
     def change_below(self, key: SessionKey, effects: Effects) -> None:
         self._seen(lambda store, seen: store.change_tree(key, seen), effects)
 
+    @rule(key=pools.keys, effects=pools.several_effects, named=st.sets(st.sampled_from(("home", "work"))))
+    def spawn_below(self, key: SessionKey, effects: Effects, named: set[str]) -> None:
+        self._seen(lambda store, seen: store.spawn(key, seen, frozenset(named)), effects)
+
     @rule(message=pools.inbound(), answered=st.booleans(), effects=pools.several_effects, plain=st.booleans())
     def order(self, message: Inbound, answered: bool, effects: Effects, plain: bool) -> None:
         end: Effect = AnswerInput(inbound=message, command="/stop", answer="stopped")
