@@ -10,14 +10,16 @@ from typing import assert_never
 
 from roost.core import exchangetext, toolnames
 from roost.core.addresses import DEFAULT_ACCOUNT, Address
-from roost.core.effects import AcceptInput, Effects, PutExchange, QueueRun
+from roost.core.effects import AcceptInput, AppendEntries, Effects, PutExchange, QueueRun
 from roost.core.endings import Ending
+from roost.core.entries import EntryDraft
 from roost.core.errors import Forbidden
 from roost.core.exchanges import Exchange, ExchangeState, Phase
 from roost.core.inbound import Inbound, InputMode, Source
 from roost.core.keys import CHILD_KINDS, KeyKind, SessionKey
-from roost.core.messages import Provenance, ProvenanceKind, Text
+from roost.core.messages import Provenance, ProvenanceKind, Text, UserMessage
 from roost.core.notices import announced, derived_id
+from roost.core.principals import Principal
 from roost.core.runs import Cause, Lane, Outcome, Request, Run, RunKind, RunState
 from roost.core.sessions import Session
 from roost.core.snapshots import ExchangeSnapshot, RunSnapshot, Snapshot
@@ -148,17 +150,26 @@ def _next_turn(snapshot: RunSnapshot, exchange: Exchange, outcome: Outcome) -> E
 
 
 def _tell_late(snapshot: RunSnapshot, exchange: Exchange, text: str, outcome: Outcome) -> Effects:
-    """Tell a requester who does not wait, and hears it in no turn, what came of its message. Work that was stopped
-    starts none."""
+    """Tell a requester who does not wait, and hears it in no turn, what came of its message: unless its own work was
+    stopped. What somebody else stopped is a line in its transcript, as the end of a child that was killed: a stop starts
+    no work."""
     requester = snapshot.partner
     if requester is None or requester.session is None or requester.key == snapshot.run.key:
         return ()
-    if outcome.state is RunState.KILLED or snapshot.called_off or listens(requester, exchange):
+    if snapshot.called_off or listens(requester, exchange):
         return ()
+    if outcome.state is RunState.KILLED:
+        return (_line(snapshot, requester.key, exchange, text, outcome.at),)
     block = exchangetext.late_block(exchange)
     run = _run(snapshot, exchange, requester.key, RunKind.EXCHANGE, block, outcome.at)
     run = replace(run, id=derived_id("late", exchange.id), request=replace(run.request, exchange_id=None))
     return (QueueRun(run=run), _opening_from(snapshot, run, text, f"{exchange.id}:late"))
+
+
+def _line(snapshot: RunSnapshot, key: SessionKey, exchange: Exchange, text: str, at: int) -> AppendEntries:
+    said_by = provenance(snapshot.run.cause.principal, str(snapshot.run.key), _channel(snapshot.session))
+    said = UserMessage(content=(Text(text),), at=at, provenance=said_by)
+    return AppendEntries(key=key, drafts=(EntryDraft(id=derived_id("late", exchange.id), body=said),))
 
 
 def listens(requester: Snapshot, exchange: Exchange) -> bool:
@@ -178,13 +189,7 @@ def opening(run: Run, text: str, step: str, *, source: str, channel: str | None 
         id=derived_id("turn", step),
         key=run.key,
         principal=run.cause.principal,
-        provenance=Provenance(
-            kind=ProvenanceKind.INTER_SESSION,
-            principal=run.cause.principal,
-            source_session=source,
-            source_channel=channel,
-            source_tool=toolnames.SESSIONS_SEND,
-        ),
+        provenance=provenance(run.cause.principal, source, channel),
         content=(Text(text),),
         source=Source(channel=INTERNAL_CHANNEL, idempotency_key=step),
         received_at=run.queued_at,
@@ -193,6 +198,17 @@ def opening(run: Run, text: str, step: str, *, source: str, channel: str | None 
         hops=run.cause.hops,
     )
     return AcceptInput(inbound=inbound, run_id=run.id, mode=InputMode.OPEN)
+
+
+def provenance(principal: Principal, source: str, channel: str | None) -> Provenance:
+    """Of words that one session says to another."""
+    return Provenance(
+        kind=ProvenanceKind.INTER_SESSION,
+        principal=principal,
+        source_session=source,
+        source_channel=channel,
+        source_tool=toolnames.SESSIONS_SEND,
+    )
 
 
 def _announce(snapshot: RunSnapshot, exchange: Exchange, outcome: Outcome) -> Effects:

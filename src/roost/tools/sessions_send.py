@@ -219,8 +219,8 @@ class SessionsSend:
         # Its sender alone may ask: what the other session says is told to nobody else here.
         if exchange is None or exchange.requester != invocation.key:
             raise InvalidInput(
-                f"this session sent no message {message_id[:64]!r}",
-                hint="take it from the result of sessions_send",
+                f"no message {message_id[:64]!r} that this session sent is kept",
+                hint="take it from the result of sessions_send; an answered one goes with the session that answered",
             )
         wait_ms = _wait_ms(arguments, 0)
         if wait_ms:
