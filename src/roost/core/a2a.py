@@ -20,6 +20,7 @@ from roost.core.keys import CHILD_KINDS, KeyKind, SessionKey
 from roost.core.messages import Provenance, ProvenanceKind, Text, UserMessage
 from roost.core.notices import announced, derived_id
 from roost.core.principals import Principal
+from roost.core.remotes import BEYOND
 from roost.core.runs import Cause, Lane, Outcome, Request, Run, RunKind, RunState
 from roost.core.sessions import Session
 from roost.core.snapshots import ExchangeSnapshot, RunSnapshot, Snapshot
@@ -32,6 +33,7 @@ HOP_LIMIT = 16
 class HopReason(StrEnum):
     CYCLE = "cycle"
     LIMIT = "hop_limit"
+    OVER = "exchange_over"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +51,10 @@ class HopRefusal:
 def check_hops(hops: tuple[SessionKey, ...], target: SessionKey, limit: int = HOP_LIMIT) -> HopRefusal | None:
     """Whether a run that came by these sessions may send to that one. `hops` end with the sender's requester."""
     if target in hops:
-        path = " → ".join(str(hop) for hop in (*hops[hops.index(target) :], target))
+        path = " → ".join(map(_named, (*hops[hops.index(target) :], target)))
         return HopRefusal(
             reason=HopReason.CYCLE,
-            message=f"cycle: {target} is waiting for this answer ({path})",
+            message=f"cycle: {_named(target)} is waiting for this answer ({path})",
             hint="answer instead, your reply goes back",
         )
     if len(hops) >= limit:
@@ -62,6 +64,24 @@ def check_hops(hops: tuple[SessionKey, ...], target: SessionKey, limit: int = HO
             hint="answer instead",
         )
     return None
+
+
+def check_late(run: Run, target: SessionKey) -> HopRefusal | None:
+    """Whether a run that hears of an exchange which is over may send to that session. Nobody waits for an answer there, but
+    who asked again after every reply would never come to an end."""
+    hops = run.cause.hops
+    if target not in hops:
+        return check_hops(hops, target)
+    path = " → ".join(map(_named, (*hops[hops.index(target) :], run.key, target)))
+    return HopRefusal(
+        reason=HopReason.OVER,
+        message=f"the exchange that led to this turn is over, and {_named(target)} took part in it ({path})",
+        hint="wait for a person's next word, then ask again",
+    )
+
+
+def _named(hop: SessionKey) -> str:
+    return "another gateway" if hop == BEYOND else str(hop)
 
 
 def turns(requester: SessionKey, target: SessionKey, configured: int) -> int:

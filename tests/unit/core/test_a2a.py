@@ -3,12 +3,14 @@ from dataclasses import replace
 import pytest
 
 from roost.core.a2a import (
+    HOP_LIMIT,
     HopReason,
     advance,
     announce_address,
     announce_run,
     attend,
     check_hops,
+    check_late,
     leave,
     listens,
     one_way,
@@ -24,7 +26,7 @@ from roost.core.inbound import Inbound, InputMode
 from roost.core.keys import SessionKey
 from roost.core.messages import ProvenanceKind, Text, UserMessage
 from roost.core.principals import OWNER
-from roost.core.remotes import RemoteSession
+from roost.core.remotes import BEYOND, RemoteSession
 from roost.core.runs import Lane, Outcome, Run, RunKind, RunState, StopRequest
 from roost.core.sessions import Session
 from roost.core.snapshots import ExchangeSnapshot, RunSnapshot, Snapshot
@@ -334,6 +336,27 @@ def test_a_send_to_a_session_that_waits_for_the_answer_is_a_cycle() -> None:
     assert isinstance(refusal.error(), Forbidden)
     assert "answer instead, your reply goes back" in str(refusal.error())
     assert check_hops((MAIN, OPS), CRON) is None
+
+
+@pytest.mark.requirement("P15")
+def test_who_hears_that_an_exchange_is_over_asks_nobody_in_it_again() -> None:
+    late = next_run(advance(ended(replace(samples.exchange(), target=CHILD), CHILD), ending("x")))
+    assert late is not None
+    assert late.hears_late
+    late = replace(late, cause=replace(late.cause, hops=(CRON, OPS)))
+    refusals = [check_late(late, side) for side in (CRON, OPS)]
+    assert [one and one.reason for one in refusals] == [HopReason.OVER] * 2
+    assert refusals[1] is not None
+    assert f"({OPS} → {late.key} → {OPS})" in refusals[1].message
+    assert "wait for a person's next word" in refusals[1].hint
+    assert check_late(late, CHILD) is None
+    far = check_late(replace(late, cause=replace(late.cause, hops=(BEYOND,))), BEYOND)
+    assert far is not None
+    assert "another gateway took part in it" in far.message
+    worn = replace(late, cause=replace(late.cause, hops=(OPS,) * HOP_LIMIT))
+    further = check_late(worn, CHILD)
+    assert further is not None
+    assert further.reason is HopReason.LIMIT
 
 
 @pytest.mark.requirement("P15")
