@@ -26,7 +26,7 @@ from roost.core.keys import KeyKind
 from roost.core.messages import AssistantMessage, text_of
 from roost.core.models import ToolSpec
 from roost.core.notices import derived_id
-from roost.core.queries import HistoryQuery
+from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.redaction import SecretScanner, redact
 from roost.core.runs import StopRequest
 from roost.core.sessions import Session
@@ -36,7 +36,7 @@ from roost.core.stopping import Stopped
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.core.topics import Topic, TopicKind
 from roost.core.trees import Tree
-from roost.core.visibility import Operation
+from roost.core.visibility import EVERYTHING, Operation
 from roost.ports import Report
 from roost.ports.limits import if_within
 from roost.tools.access import Access, Found
@@ -124,9 +124,17 @@ class Subagents:
         spawned = await self._store.spawned(invocation.key)
         query = newest_of(invocation.key, self._access.scope(Operation.LIST, invocation))
         rows = [*(await self._store.list_sessions(query)).rows]
+        if not rows:
+            await self._refuse_unseen(query, invocation)
         if more := left_out(query, spawned, rows):
             rows += (await self._store.list_sessions(more)).rows
         return numbered(spawned, rows)
+
+    async def _refuse_unseen(self, query: SessionQuery, invocation: Invocation) -> None:
+        """Raise if there are children that may not be seen: nobody is told that there are none."""
+        anywhere = replace(query, scope=EVERYTHING, limit=1)
+        for row in (await self._store.list_sessions(anywhere)).rows:
+            await self._access.require(Operation.LIST, Found(session=row), invocation)
 
     async def _views(self, invocation: Invocation) -> tuple[ReadableChild, ...]:
         """Every child that may be seen, in the order in which they were spawned."""
