@@ -21,7 +21,7 @@ from roost.core.effects import (
     QueueRun,
 )
 from roost.core.errors import Conflict, NotFound
-from roost.core.exchanges import Exchange, Phase
+from roost.core.exchanges import Exchange, ExchangeState, Phase
 from roost.core.inbound import InputMode
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
@@ -94,6 +94,29 @@ async def test_an_exchange_goes_with_whom_it_is_between_as_it_was_written_last(
     first = Exchange(id="x-1", requester=CHILD, target=MAIN, request="say", created_at=NOON, max_turns=5)
     await change(store, PutExchange(exchange=first))
     await change(store, PutExchange(exchange=replace(first, target=SIDE, phase=Phase.DONE)), key=SIDE)
+    await change(store, DeleteSession(key=SIDE), key=SIDE)
+    assert await store.exchange("x-1") is None
+
+
+@pytest.mark.requirement("P6", "D37")
+@pytest.mark.parametrize(
+    ("state", "stays"),
+    [(ExchangeState.FAILED, True), (ExchangeState.EXPIRED, True), (ExchangeState.REPLIED, False)],
+)
+async def test_a_message_that_died_stays_for_its_sender_when_whom_it_went_to_is_deleted(
+    store: Store, state: ExchangeState, stays: bool
+) -> None:
+    """Whatever its text looks like in a row."""
+    words = '"state":"failed"' if state is ExchangeState.REPLIED else '"state":"replied"'
+    sent = Exchange(id="x-1", requester=SIDE, target=MAIN, request=words, created_at=NOON, max_turns=0)
+    over = replace(sent, state=state, phase=Phase.DONE, error=words)
+    await opened(store)
+    await opened(store, SIDE)
+    await change(store, PutExchange(exchange=over))
+    await change(store, DeleteSession(key=MAIN))
+    kept = (over,) if stays else ()
+    assert await store.exchange("x-1") == (over if stays else None)
+    assert await store.exchanges_of(SIDE, 10) == kept
     await change(store, DeleteSession(key=SIDE), key=SIDE)
     assert await store.exchange("x-1") is None
 

@@ -117,6 +117,7 @@ class Nursery:
     bench: Bench
     act: Callable[[ModelRequest], Script]
     children: int = 5
+    level: Level = Level.TREE
     depth: int = DEPTH
     more: tuple[Tool, ...] = ()
     place: Place = field(default_factory=lambda: Place(workspace="/nonexistent"))
@@ -135,9 +136,8 @@ class Nursery:
     def cast(self, session: Session, run: Run) -> Part:
         child = session.key.kind in CHILD_KINDS
         left = (session.lineage.terms or Terms()).rights.spawns if child else self.depth
-        access = Access(
-            self.bench.store, self.bench.clock, SessionReach(agent=session.key.agent, level=Level.TREE)
-        )
+        reach = SessionReach(agent=session.key.agent, level=self.level)
+        access = Access(self.bench.store, self.bench.clock, reach)
         own: tuple[Tool, ...] = (
             SessionsSpawn(access, self.rules()),
             SessionsYield(access),

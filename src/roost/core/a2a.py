@@ -10,14 +10,17 @@ from typing import assert_never
 
 from roost.core import exchangetext, toolnames
 from roost.core.addresses import DEFAULT_ACCOUNT, Address
-from roost.core.effects import AcceptInput, Effects, PutExchange, QueueRun
+from roost.core.effects import AcceptInput, AppendEntries, Effects, PutExchange, QueueRun
 from roost.core.endings import Ending
+from roost.core.entries import EntryDraft
 from roost.core.errors import Forbidden
 from roost.core.exchanges import Exchange, ExchangeState, Phase
 from roost.core.inbound import Inbound, InputMode, Source
 from roost.core.keys import CHILD_KINDS, KeyKind, SessionKey
-from roost.core.messages import Provenance, ProvenanceKind, Text
+from roost.core.messages import Provenance, ProvenanceKind, Text, UserMessage
 from roost.core.notices import announced, derived_id
+from roost.core.principals import Principal
+from roost.core.remotes import BEYOND
 from roost.core.runs import Cause, Lane, Outcome, Request, Run, RunKind, RunState
 from roost.core.sessions import Session
 from roost.core.snapshots import ExchangeSnapshot, RunSnapshot, Snapshot
@@ -30,6 +33,7 @@ HOP_LIMIT = 16
 class HopReason(StrEnum):
     CYCLE = "cycle"
     LIMIT = "hop_limit"
+    OVER = "exchange_over"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,10 +51,10 @@ class HopRefusal:
 def check_hops(hops: tuple[SessionKey, ...], target: SessionKey, limit: int = HOP_LIMIT) -> HopRefusal | None:
     """Whether a run that came by these sessions may send to that one. `hops` end with the sender's requester."""
     if target in hops:
-        path = " → ".join(str(hop) for hop in (*hops[hops.index(target) :], target))
+        path = " → ".join(map(_named, (*hops[hops.index(target) :], target)))
         return HopRefusal(
             reason=HopReason.CYCLE,
-            message=f"cycle: {target} is waiting for this answer ({path})",
+            message=f"cycle: {_named(target)} is waiting for this answer ({path})",
             hint="answer instead, your reply goes back",
         )
     if len(hops) >= limit:
@@ -60,6 +64,24 @@ def check_hops(hops: tuple[SessionKey, ...], target: SessionKey, limit: int = HO
             hint="answer instead",
         )
     return None
+
+
+def check_late(run: Run, target: SessionKey) -> HopRefusal | None:
+    """Whether a run that hears of an exchange which is over may send to that session. Nobody waits for an answer there, but
+    who asked again after every reply would never come to an end."""
+    hops = run.cause.hops
+    if target not in hops:
+        return check_hops(hops, target)
+    path = " → ".join(map(_named, (*hops[hops.index(target) :], run.key, target)))
+    return HopRefusal(
+        reason=HopReason.OVER,
+        message=f"the exchange that led to this turn is over, and {_named(target)} took part in it ({path})",
+        hint="wait for a person's next word, then ask again",
+    )
+
+
+def _named(hop: SessionKey) -> str:
+    return "another gateway" if hop == BEYOND else str(hop)
 
 
 def turns(requester: SessionKey, target: SessionKey, configured: int) -> int:
@@ -148,17 +170,26 @@ def _next_turn(snapshot: RunSnapshot, exchange: Exchange, outcome: Outcome) -> E
 
 
 def _tell_late(snapshot: RunSnapshot, exchange: Exchange, text: str, outcome: Outcome) -> Effects:
-    """Tell a requester who does not wait, and hears it in no turn, what came of its message. Work that was stopped
-    starts none."""
+    """Tell a requester who does not wait, and hears it in no turn, what came of its message: unless its own work was
+    stopped. What somebody else stopped is a line in its transcript, as the end of a child that was killed: a stop starts
+    no work."""
     requester = snapshot.partner
     if requester is None or requester.session is None or requester.key == snapshot.run.key:
         return ()
-    if outcome.state is RunState.KILLED or snapshot.called_off or listens(requester, exchange):
+    if snapshot.called_off or listens(requester, exchange):
         return ()
+    if outcome.state is RunState.KILLED:
+        return (_line(snapshot, requester.key, exchange, text, outcome.at),)
     block = exchangetext.late_block(exchange)
     run = _run(snapshot, exchange, requester.key, RunKind.EXCHANGE, block, outcome.at)
     run = replace(run, id=derived_id("late", exchange.id), request=replace(run.request, exchange_id=None))
     return (QueueRun(run=run), _opening_from(snapshot, run, text, f"{exchange.id}:late"))
+
+
+def _line(snapshot: RunSnapshot, key: SessionKey, exchange: Exchange, text: str, at: int) -> AppendEntries:
+    said_by = provenance(snapshot.run.cause.principal, str(snapshot.run.key), _channel(snapshot.session))
+    said = UserMessage(content=(Text(text),), at=at, provenance=said_by)
+    return AppendEntries(key=key, drafts=(EntryDraft(id=derived_id("late", exchange.id), body=said),))
 
 
 def listens(requester: Snapshot, exchange: Exchange) -> bool:
@@ -178,13 +209,7 @@ def opening(run: Run, text: str, step: str, *, source: str, channel: str | None 
         id=derived_id("turn", step),
         key=run.key,
         principal=run.cause.principal,
-        provenance=Provenance(
-            kind=ProvenanceKind.INTER_SESSION,
-            principal=run.cause.principal,
-            source_session=source,
-            source_channel=channel,
-            source_tool=toolnames.SESSIONS_SEND,
-        ),
+        provenance=provenance(run.cause.principal, source, channel),
         content=(Text(text),),
         source=Source(channel=INTERNAL_CHANNEL, idempotency_key=step),
         received_at=run.queued_at,
@@ -193,6 +218,17 @@ def opening(run: Run, text: str, step: str, *, source: str, channel: str | None 
         hops=run.cause.hops,
     )
     return AcceptInput(inbound=inbound, run_id=run.id, mode=InputMode.OPEN)
+
+
+def provenance(principal: Principal, source: str, channel: str | None) -> Provenance:
+    """Of words that one session says to another."""
+    return Provenance(
+        kind=ProvenanceKind.INTER_SESSION,
+        principal=principal,
+        source_session=source,
+        source_channel=channel,
+        source_tool=toolnames.SESSIONS_SEND,
+    )
 
 
 def _announce(snapshot: RunSnapshot, exchange: Exchange, outcome: Outcome) -> Effects:

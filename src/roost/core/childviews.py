@@ -1,6 +1,6 @@
-"""The children of a session as it is shown them: how each stands, and which one a name means."""
+"""The children of a session as it is shown them: under which number, how each stands, and which one a name means."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NewType
 
@@ -8,10 +8,13 @@ from roost.core.errors import InvalidInput, NotFound
 from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.figures import duration
 from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.keys import SessionKey
+from roost.core.queries import SessionQuery
 from roost.core.redaction import SecretScanner, redact
 from roost.core.runs import Run, RunState
 from roost.core.sessions import Session
 from roost.core.terms import Terms
+from roost.core.visibility import VisibleScope
 
 RECENT_MS = 30 * 60_000
 MOST_CHILDREN = 200
@@ -37,11 +40,34 @@ ENDED = {
 }
 
 
+def newest_of(parent: SessionKey, scope: VisibleScope) -> SessionQuery:
+    """The children of a session that were active last, as far as they may be seen."""
+    return SessionQuery(scope=scope, parents=frozenset({parent}), archived=None, limit=MOST_CHILDREN)
+
+
+def left_out(
+    query: SessionQuery, spawned: Iterable[Completion], rows: Iterable[Session]
+) -> SessionQuery | None:
+    """Those whose task has not ended and that so many others were active after that they are not among them."""
+    pending = {one.child for one in spawned if one.status is CompletionStatus.PENDING}
+    missing = pending.difference(row.key for row in rows)
+    return replace(query, keys=frozenset(missing)) if missing else None
+
+
+def numbered(spawned: Sequence[Completion], rows: Iterable[Session]) -> dict[int, Session]:
+    """Children by the number that each keeps: its place among all that were ever spawned. One whose session is gone keeps
+    its own: what was listed under another is meant by that still."""
+    numbers = {one.child: number for number, one in enumerate(spawned, start=1)}
+    known = {row.key: row for row in rows}
+    forgotten = sorted(known.keys() - numbers.keys(), key=lambda key: (known[key].times.created, key.text))
+    numbers |= {key: number for number, key in enumerate(forgotten, start=len(numbers) + 1)}
+    return {number: known[key] for key, number in numbers.items() if key in known}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildView:
     """`run` is the one it was spawned with, which its task goes by, `active` one that has not ended; `task` is how far the
-    task is, in whichever run, unless that was removed; `below` how many of its own children are at work. `number` counts
-    from 1, oldest first."""
+    task is, in whichever run, unless that was removed; `below` how many of its own children are at work."""
 
     number: int
     session: Session
@@ -178,12 +204,19 @@ def chosen(target: str, views: Sequence[ReadableChild], now: int) -> tuple[Reada
     numbered = [view for view in within if name.removeprefix("#") == str(view.number)]
     exact = [view for view in within if name in (*view.runs, str(view.session.key), view.session.session_id)]
     named = [view for view in within if name in (view.session.labels.label, view.terms.task_name, view.label)]
-    begun = [view for view in within if any(one.startswith(name) for one in view.runs)]
+    begun = [view for view in within if any(begins(one, name) for one in view.runs)]
     fitting = numbered or exact or named or begun
     if len(fitting) > 1:
         numbers = ", ".join(f"#{view.number}" for view in fitting)
         raise NotFound(f"{name!r} means several sub-agents: {numbers}", hint="give the number or the run id")
     return tuple(fitting) or _nobody(name)
+
+
+def begins(name: str, handle: str) -> bool:
+    """Whether an id is meant by its beginning. A number is none: it means a child, or one that is gone."""
+    digits = handle.removeprefix("#")
+    number = digits.isdecimal() and (digits == "0" or not digits.startswith("0"))
+    return not number and name.startswith(handle)
 
 
 def _nobody(name: str) -> tuple[ReadableChild, ...]:

@@ -47,7 +47,8 @@ def late_block(exchange: Exchange) -> str:
     return _lines(
         "Agent-to-agent late reply.",
         f"The message is what came of your {exchange.id} to {exchange.addressee}, for which you no longer waited.",
-        f"The exchange is over: nothing you reply is sent. Reply {Sentinel.NO_REPLY} if there is nothing to do.",
+        f"The exchange is over: nothing you reply is sent, and {exchange.addressee} cannot be asked again in "
+        f"this turn. Reply {Sentinel.NO_REPLY} if there is nothing to do.",
     )
 
 

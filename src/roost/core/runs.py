@@ -206,6 +206,11 @@ class Run:
         return self.request.kind is RunKind.ANNOUNCE and self.request.completes is not None
 
     @property
+    def hears_late(self) -> bool:
+        """Whether it was begun to hear what came of an exchange that is over: what it says goes back to nobody."""
+        return self.request.kind is RunKind.EXCHANGE and self.request.exchange_id is None
+
+    @property
     def aside(self) -> bool:
         """Whether it lets other people's runs pass while it waits."""
         return self.parked is not None and self.parked.personal

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC
 
-from roost.core import a2a, exchangetext, queueing, toolnames
+from roost.core import a2a, exchangetext, queueing
 from roost.core.a2a import INTERNAL_CHANNEL
 from roost.core.arrivals import Arrival, Opening
 from roost.core.effects import Effects, PutExchange
@@ -13,7 +13,7 @@ from roost.core.exchanges import STEP_MS, Exchange, Sent
 from roost.core.facts import classify
 from roost.core.inbound import Inbound, Source
 from roost.core.keys import SessionKey
-from roost.core.messages import Provenance, ProvenanceKind, Text
+from roost.core.messages import ProvenanceKind, Text
 from roost.core.notices import derived_id
 from roost.core.principals import OWNER
 from roost.core.references import refuse_thread
@@ -89,13 +89,7 @@ class SendOrder:
             id=self.id.message,
             key=self.target,
             principal=cause.principal,
-            provenance=Provenance(
-                kind=ProvenanceKind.INTER_SESSION,
-                principal=cause.principal,
-                source_session=str(self.sender.key),
-                source_channel=self.channel,
-                source_tool=toolnames.SESSIONS_SEND,
-            ),
+            provenance=a2a.provenance(cause.principal, str(self.sender.key), self.channel),
             content=(Text(self.text),),
             source=Source(channel=INTERNAL_CHANNEL, idempotency_key=self.id.run),
             received_at=self.at,

@@ -194,8 +194,9 @@ def _settle_idle(tree: Tree, idle: list[Completion], request: StopRequest) -> Ef
 
 
 def judged(run: Run, outcome: Outcome) -> Outcome:
-    """How a run ended: one that was stopped was stopped, even if it came to its end before it heard."""
-    if run.stop is None or outcome.state is RunState.KILLED:
+    """How a run ended: one that was stopped was stopped, even if it came to its end before it heard, and for the reason
+    that is stored with it."""
+    if run.stop is None:
         return outcome
     return replace(outcome, state=RunState.KILLED, error=run.stop.reason, code="stopped", yielded=False)
 
@@ -218,11 +219,11 @@ def _stopped(
     unsettled = {child.child for _, child in owed if child.status is CompletionStatus.PENDING}
     steps: list[Effects] = [
         *((RequestStop(run_id=run.id, stop=request),) for run in under_way),
-        *(_end(one, request, told) for one in waiting),
+        *(_end(_heard(one, runs, request), request, told) for one in waiting),
         _clear(inputs, request, told),
         *(_settle(tree, one, child, request) for one, child in owed),
         *(
-            _unanswered(one, request)
+            _unanswered(_heard(one, runs, request), request)
             for one in tree.asked
             if one.run.id in {child.batch for _, child in owed}
         ),
@@ -247,6 +248,14 @@ def _end(snapshot: RunSnapshot, request: StopRequest, told: Address | None) -> E
     outcome = killed(request, request.at)
     ended = EndRun(run_id=snapshot.run.id, outcome=outcome)
     return (ended, *_unanswered(snapshot, request), *let_down(snapshot.run, outcome, told))
+
+
+def _heard(snapshot: RunSnapshot, stopped: Collection[RunSnapshot], request: StopRequest) -> RunSnapshot:
+    """With its sender as it is after the decision, if that is stopped by it too."""
+    sender = snapshot.sender
+    if sender is None or all(sender.id != one.run.id for one in stopped):
+        return snapshot
+    return replace(snapshot, sender=replace(sender, stop=request))
 
 
 def _unanswered(snapshot: RunSnapshot, request: StopRequest) -> Effects:

@@ -9,6 +9,7 @@ from functools import partial
 
 from roost.core import a2a, carrying, sending, toolnames
 from roost.core.effects import Effects, PutExchange
+from roost.core.endings import completes
 from roost.core.errors import Conflict, Forbidden, InvalidInput, NotFound, RoostError
 from roost.core.exchanges import Exchange, ExchangeState, Phase
 from roost.core.jsonvalue import JsonObject, JsonValue, compact
@@ -192,7 +193,9 @@ class SessionsSend:
             raise NotFound(f"there is no run {invocation.run_id}", hint="send nothing more")
         exchange_id = run.request.exchange_id
         serves = None if exchange_id is None else await store.exchange(exchange_id)
-        refusal = a2a.check_hops(run.cause.hops, target)
+        begun = await store.run(completes(run)) or run
+        hops = run.cause.hops
+        refusal = a2a.check_late(run, target) if begun.hears_late else a2a.check_hops(hops, target)
         rule: str = REPLY_STEP if sending.is_reply_step(serves) else refusal.reason if refusal else ""
         try:
             if serves is not None and rule == REPLY_STEP:
@@ -219,8 +222,8 @@ class SessionsSend:
         # Its sender alone may ask: what the other session says is told to nobody else here.
         if exchange is None or exchange.requester != invocation.key:
             raise InvalidInput(
-                f"this session sent no message {message_id[:64]!r}",
-                hint="take it from the result of sessions_send",
+                f"no message {message_id[:64]!r} that this session sent is kept",
+                hint="take it from the result of sessions_send; an answered one goes with the session that answered",
             )
         wait_ms = _wait_ms(arguments, 0)
         if wait_ms:

@@ -5,14 +5,24 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from roost.core import stopping, toolnames
-from roost.core.childviews import MOST_CHILDREN, RECENT_MS, ChildView, ReadableChild, chosen, readable, shown
+from roost.core.childviews import (
+    RECENT_MS,
+    ChildView,
+    ReadableChild,
+    chosen,
+    left_out,
+    newest_of,
+    numbered,
+    readable,
+    shown,
+)
 from roost.core.effects import Effects, EndRun, RequestStop
 from roost.core.endings import completes, visible
 from roost.core.errors import InvalidInput
 from roost.core.exchanges import CompletionStatus
 from roost.core.figures import counted
 from roost.core.jsonvalue import JsonObject, JsonValue
-from roost.core.keys import KeyKind, SessionKey
+from roost.core.keys import KeyKind
 from roost.core.messages import AssistantMessage, text_of
 from roost.core.models import ToolSpec
 from roost.core.notices import derived_id
@@ -26,7 +36,7 @@ from roost.core.stopping import Stopped
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.core.topics import Topic, TopicKind
 from roost.core.trees import Tree
-from roost.core.visibility import Operation
+from roost.core.visibility import EVERYTHING, Operation
 from roost.ports import Report
 from roost.ports.limits import if_within
 from roost.tools.access import Access, Found
@@ -109,39 +119,34 @@ class Subagents:
 
     # -- seeing --------------------------------------------------------------------------------------
 
-    async def _sessions(self, invocation: Invocation, pending: frozenset[SessionKey]) -> list[Session]:
-        """Those of the children that were active last, and every one whose task is `pending`."""
-        query = SessionQuery(
-            scope=self._access.scope(Operation.LIST, invocation),
-            parents=frozenset({invocation.key}),
-            archived=None,
-            limit=MOST_CHILDREN,
-        )
+    async def _sessions(self, invocation: Invocation) -> dict[int, Session]:
+        """Those of the children that were active last, and every one at work, by their numbers."""
+        spawned = await self._store.spawned(invocation.key)
+        query = newest_of(invocation.key, self._access.scope(Operation.LIST, invocation))
         rows = [*(await self._store.list_sessions(query)).rows]
-        if missing := pending.difference(row.key for row in rows):
-            rows += (await self._store.list_sessions(replace(query, keys=missing))).rows
-        return rows
+        if not rows:
+            await self._refuse_unseen(query, invocation)
+        if more := left_out(query, spawned, rows):
+            rows += (await self._store.list_sessions(more)).rows
+        return numbered(spawned, rows)
+
+    async def _refuse_unseen(self, query: SessionQuery, invocation: Invocation) -> None:
+        """Raise if there are children that may not be seen: nobody is told that there are none."""
+        anywhere = replace(query, scope=EVERYTHING, limit=1)
+        for row in (await self._store.list_sessions(anywhere)).rows:
+            await self._access.require(Operation.LIST, Found(session=row), invocation)
 
     async def _views(self, invocation: Invocation) -> tuple[ReadableChild, ...]:
-        """Every child that may be seen, in the order in which they were spawned. One whose session is gone keeps its number:
-        what was listed under another is meant by that still."""
-        spawned = await self._store.spawned(invocation.key)
-        pending = frozenset(one.child for one in spawned if one.status is CompletionStatus.PENDING)
-        rows = await self._sessions(invocation, pending)
-        numbers = {one.child: number for number, one in enumerate(spawned, start=1)}
-        forgotten = sorted(
-            (row.times.created, row.key.text, row.key) for row in rows if row.key not in numbers
-        )
-        numbers |= {key: number for number, (*_, key) in enumerate(forgotten, start=len(numbers) + 1)}
+        """Every child that may be seen, in the order in which they were spawned."""
         views: list[ReadableChild] = []
-        for row in sorted(rows, key=lambda row: numbers[row.key]):
+        for number, row in (await self._sessions(invocation)).items():
             run = await self._store.run(run_of(row.key))
             if run is not None:
                 at_work = sorted(
                     await self._store.active_runs(row.key), key=lambda one: completes(one) != run.id
                 )
                 view = ChildView(
-                    number=numbers[row.key],
+                    number=number,
                     session=row,
                     run=run,
                     active=at_work[0] if at_work else None,

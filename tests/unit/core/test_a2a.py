@@ -3,12 +3,14 @@ from dataclasses import replace
 import pytest
 
 from roost.core.a2a import (
+    HOP_LIMIT,
     HopReason,
     advance,
     announce_address,
     announce_run,
     attend,
     check_hops,
+    check_late,
     leave,
     listens,
     one_way,
@@ -16,15 +18,16 @@ from roost.core.a2a import (
 )
 from roost.core.addresses import Address
 from roost.core.deliveries import DeliveryKind
-from roost.core.effects import AcceptInput, AddDelivery, Effects, PutExchange, QueueRun
+from roost.core.effects import AcceptInput, AddDelivery, AppendEntries, Effects, PutExchange, QueueRun
 from roost.core.endings import Ending
 from roost.core.errors import Forbidden
 from roost.core.exchanges import Exchange, ExchangeState, Phase, Sent
 from roost.core.inbound import Inbound, InputMode
 from roost.core.keys import SessionKey
-from roost.core.messages import ProvenanceKind, Text
-from roost.core.remotes import RemoteSession
-from roost.core.runs import Lane, Outcome, Run, RunKind, RunState
+from roost.core.messages import ProvenanceKind, Text, UserMessage
+from roost.core.principals import OWNER
+from roost.core.remotes import BEYOND, RemoteSession
+from roost.core.runs import Lane, Outcome, Run, RunKind, RunState, StopRequest
 from roost.core.sessions import Session
 from roost.core.snapshots import ExchangeSnapshot, RunSnapshot, Snapshot
 from roost.core.whereabouts import nowhere
@@ -139,7 +142,7 @@ def test_a_target_that_says_nothing_ends_the_exchange(reply: str) -> None:
 
 
 @pytest.mark.requirement("P6")
-@pytest.mark.parametrize("state", [RunState.FAILED, RunState.TIMEOUT, RunState.KILLED, RunState.INTERRUPTED])
+@pytest.mark.parametrize("state", [RunState.FAILED, RunState.TIMEOUT, RunState.INTERRUPTED])
 def test_a_failed_first_run_is_recorded_for_the_sender(state: RunState) -> None:
     taken = replace(samples.exchange(), state=ExchangeState.DELIVERED)
     effects = advance(ended(taken, OPS), ending("half", state))
@@ -149,12 +152,29 @@ def test_a_failed_first_run_is_recorded_for_the_sender(state: RunState) -> None:
         Phase.DONE,
     )
     told = next_run(effects)
-    if state is RunState.KILLED:
-        assert told is None
-        return
     assert told is not None
     assert (told.key, told.request.exchange_id, told.cause.hops) == (MAIN, None, (OPS,))
     assert message(effects).content == (Text("There is no reply to the message x1: failed, boom."),)
+
+
+@pytest.mark.requirement("P6")
+@pytest.mark.parametrize("stopped", [True, False])
+def test_what_others_stopped_is_a_line_for_its_sender_unless_that_was_stopped_too(stopped: bool) -> None:
+    sender = samples.run("r1", key=MAIN)
+    stop = StopRequest(reason="enough", by=OWNER, at=NOON)
+    seen = replace(ended(samples.exchange(), OPS), sender=replace(sender, stop=stop) if stopped else sender)
+    effects = advance(seen, ending(None, RunState.KILLED))
+    assert (row(effects).state, next_run(effects)) == (ExchangeState.FAILED, None)
+    lines = [one for one in effects if isinstance(one, AppendEntries)]
+    if stopped:
+        assert lines == []
+        return
+    (line,) = lines
+    (draft,) = line.drafts
+    assert isinstance(draft.body, UserMessage)
+    assert (line.key, draft.body.provenance.kind) == (MAIN, SENT_ON)
+    assert draft.body.provenance.source_session == str(OPS)
+    assert draft.body.content == (Text("There is no reply to the message x1: failed, boom."),)
 
 
 @pytest.mark.requirement("P6")
@@ -316,6 +336,27 @@ def test_a_send_to_a_session_that_waits_for_the_answer_is_a_cycle() -> None:
     assert isinstance(refusal.error(), Forbidden)
     assert "answer instead, your reply goes back" in str(refusal.error())
     assert check_hops((MAIN, OPS), CRON) is None
+
+
+@pytest.mark.requirement("P15")
+def test_who_hears_that_an_exchange_is_over_asks_nobody_in_it_again() -> None:
+    late = next_run(advance(ended(replace(samples.exchange(), target=CHILD), CHILD), ending("x")))
+    assert late is not None
+    assert late.hears_late
+    late = replace(late, cause=replace(late.cause, hops=(CRON, OPS)))
+    refusals = [check_late(late, side) for side in (CRON, OPS)]
+    assert [one and one.reason for one in refusals] == [HopReason.OVER] * 2
+    assert refusals[1] is not None
+    assert f"({OPS} → {late.key} → {OPS})" in refusals[1].message
+    assert "wait for a person's next word" in refusals[1].hint
+    assert check_late(late, CHILD) is None
+    far = check_late(replace(late, cause=replace(late.cause, hops=(BEYOND,))), BEYOND)
+    assert far is not None
+    assert "another gateway took part in it" in far.message
+    worn = replace(late, cause=replace(late.cause, hops=(OPS,) * HOP_LIMIT))
+    further = check_late(worn, CHILD)
+    assert further is not None
+    assert further.reason is HopReason.LIMIT
 
 
 @pytest.mark.requirement("P15")

@@ -4,7 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.childviews import RECENT_MS, ChildView, ReadableChild, chosen, readable, shown
+from roost.core.childviews import (
+    RECENT_MS,
+    ChildView,
+    ReadableChild,
+    chosen,
+    left_out,
+    newest_of,
+    numbered,
+    readable,
+    shown,
+)
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.exchanges import CompletionStatus
 from roost.core.redaction import mask
@@ -12,6 +22,7 @@ from roost.core.runs import Outcome, Run, RunState
 from roost.core.sessions import Labels, Lineage
 from roost.core.sources import child_key
 from roost.core.terms import Terms
+from roost.core.visibility import VisibleScope
 from roost.scanners.stdlib import StdlibScanner
 from tests import samples
 from tests.credentials import mixed
@@ -32,6 +43,30 @@ def view(number: int, *, label: str | None = None, name: str | None = None, at: 
         lineage=Lineage(parent=MAIN, depth=1, terms=Terms(task=f"task {number}", task_name=name)),
     )
     return readable(ChildView(number=number, session=row, run=ended(f"run{number}-x", at)), StdlibScanner())
+
+
+@pytest.mark.requirement("D64")
+def test_a_child_keeps_its_place_among_all_that_were_spawned_and_those_no_longer_owed_come_last() -> None:
+    one, gone, three, old, older = (child_key("main", name) for name in ("z", "gone", "a", "b", "c"))
+    spawned = [replace(PENDING, child_run=f"r-{key}", child=key) for key in (one, gone, three)]
+    rows = [samples.session(key) for key in (old, three, one)]
+    rows.append(rows[0]._replace(key=older, times=rows[0].times._replace(created=rows[0].times.created - 1)))
+    found = numbered(spawned, rows)
+    assert [(number, row.key) for number, row in found.items()] == [
+        (1, one),
+        (3, three),
+        (4, older),
+        (5, old),
+    ]
+
+
+@pytest.mark.requirement("D64")
+def test_those_at_work_that_were_not_found_are_looked_for_by_name() -> None:
+    query = newest_of(MAIN, VisibleScope())
+    done = replace(PENDING, child_run="r-2", child=child_key("main", "b"), status=CompletionStatus.OK)
+    further = left_out(query, [PENDING, done], [])
+    assert further == replace(query, keys=frozenset({PENDING.child}))
+    assert left_out(query, [PENDING, done], [samples.session(PENDING.child)]) is None
 
 
 @pytest.mark.parametrize(
@@ -200,3 +235,12 @@ def test_a_name_of_several_means_none_of_them() -> None:
         chosen(" ", ALL, NOON)
     with pytest.raises(NotFound):
         chosen("last", (), NOON)
+
+
+@pytest.mark.requirement("D64")
+@pytest.mark.parametrize("number", ["1", "#1", "12"])
+def test_the_number_of_a_child_that_is_gone_is_not_the_beginning_of_anothers_id(number: str) -> None:
+    other = replace(view(2), run=ended("12ab-34"))
+    with pytest.raises(NotFound):
+        chosen(number, (other,), NOON)
+    assert chosen("12a", (other,), NOON) == (other,)

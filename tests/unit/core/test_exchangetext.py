@@ -53,6 +53,8 @@ def test_what_agents_said_cannot_pass_for_a_line_of_the_gateway() -> None:
 
 
 def test_a_late_reply_is_said_to_end_the_exchange() -> None:
-    assert "x1 to agent:ops:main" in late_block(samples.exchange())
+    late = late_block(samples.exchange())
+    assert "x1 to agent:ops:main" in late
+    assert "nothing you reply is sent, and agent:ops:main cannot be asked again in this turn." in late
     failed = replace(samples.exchange(), state=ExchangeState.EXPIRED, error="too late")
     assert failure_text(failed) == "There is no reply to the message x1: expired, too late."

@@ -24,7 +24,7 @@ from roost.core.snapshots import RunSnapshot, Snapshot
 from roost.core.sources import child_key
 from roost.core.trees import Tree
 from tests import samples
-from tests.samples import ALICE, BOB, CHAT, CHILD, GRANDCHILD, MAIN, NOON, OTHER_CHAT, inbound, pending
+from tests.samples import ALICE, CHAT, CHILD, GRANDCHILD, MAIN, NOON, OTHER_CHAT, inbound, pending
 
 STOP = StopRequest(reason="enough", by=ALICE, at=NOON)
 RUNNING, WAITING = samples.run("r1"), samples.queued("q1")
@@ -136,6 +136,25 @@ def test_an_exchange_that_waits_is_over() -> None:
     stopped = stopping.stop(Tree(session=samples.snapshot(), runs=(snapshot,)), STOP)
     (put,) = (effect for effect in stopped.effects if isinstance(effect, PutExchange))
     assert (put.exchange.phase, put.exchange.error) == (Phase.DONE, "enough")
+
+
+@pytest.mark.requirement("P6")
+@pytest.mark.parametrize(("sender", "lines"), [("r0", 0), ("elsewhere", 1)])
+def test_who_sent_a_message_hears_that_it_was_stopped_unless_it_is_stopped_with_it(
+    sender: str, lines: int
+) -> None:
+    asking, serving = samples.run("r0"), of_child("x", RunState.QUEUED)
+    serving = replace(serving, request=Request(exchange_id="x1"))
+    snapshot = RunSnapshot(
+        run=serving,
+        session=below(),
+        exchange=replace(samples.exchange(), requester=MAIN, target=CHILD),
+        partner=samples.snapshot(),
+        sender=replace(asking, id=sender),
+    )
+    begun = RunSnapshot(run=asking, session=samples.snapshot())
+    stopped = stopping.stop(Tree(session=samples.snapshot(), below=(below(),), runs=(begun, snapshot)), STOP)
+    assert len(of(stopped.effects, AppendEntries)) == lines
 
 
 @pytest.mark.parametrize(("batch", "ends"), [("x", True), ("another", False)])
@@ -253,9 +272,9 @@ def test_a_child_without_work_is_settled_if_it_is_owed(owed: tuple[Completion, .
     assert killed.children == len(of(killed.effects, SettleCompletion)) == children
 
 
-@pytest.mark.parametrize("state", [RunState.DONE, RunState.FAILED, RunState.TIMEOUT])
+@pytest.mark.parametrize("state", [RunState.DONE, RunState.FAILED, RunState.TIMEOUT, RunState.KILLED])
 def test_a_run_that_was_stopped_ends_as_stopped_however_it_ended(state: RunState) -> None:
-    outcome = Outcome(state=state, at=NOON, model="p/m", yielded=True)
+    outcome = Outcome(state=state, at=NOON, error="what it heard first", model="p/m", yielded=True)
     judged = stopping.judged(replace(RUNNING, stop=STOP), outcome)
     assert (judged.state, judged.error, judged.code) == (RunState.KILLED, "enough", "stopped")
     assert (judged.model, judged.yielded) == ("p/m", False)
@@ -264,8 +283,8 @@ def test_a_run_that_was_stopped_ends_as_stopped_however_it_ended(state: RunState
 def test_any_other_run_ends_as_it_ended() -> None:
     done = Outcome(state=RunState.DONE, at=NOON)
     assert stopping.judged(RUNNING, done) is done
-    killed = Outcome(state=RunState.KILLED, at=NOON, error="it heard")
-    assert stopping.judged(replace(RUNNING, stop=replace(STOP, by=BOB)), killed) is killed
+    killed = Outcome(state=RunState.KILLED, at=NOON, error="no reason was stored")
+    assert stopping.judged(RUNNING, killed) is killed
 
 
 def waiting_batch(*owed: Completion, runs: tuple[Run, ...] = ()) -> Tree:

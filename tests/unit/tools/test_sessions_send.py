@@ -122,7 +122,7 @@ async def test_the_same_call_sends_once_and_answers_with_what_became_of_the_firs
         ({"message": "hi", "sessionKey": "side", "timeoutSeconds": -1}, "timeoutSeconds"),
         ({"message": "hi", "sessionKey": "side", "mode": "steer"}, "takes no `mode`"),
         ({"messageId": "m1", "message": "hi"}, "sends none"),
-        ({"messageId": "m1"}, "sent no message"),
+        ({"messageId": "m1"}, "that this session sent is kept"),
         ({"mailbox": 5, "messageId": "m1"}, "sends none"),
         ({"mailbox": 0}, "1 or more"),
     ],
@@ -295,7 +295,7 @@ async def test_only_the_session_that_sent_a_message_may_ask_about_it(house: Hous
     told = await sent(house, sessionKey="side")
     house.key = SIDE
     outcome = await house.call(tool(house), messageId=told["messageId"])
-    assert "sent no message" in text_of(outcome)
+    assert "that this session sent is kept" in text_of(outcome)
 
 
 async def test_a_target_that_is_deleted_ends_the_wait(house: House) -> None:

@@ -242,6 +242,23 @@ async def test_a_session_controls_its_own_children_and_nobody_elses(nest: Nest) 
     assert (await nest.ask(action="kill", target="all"))["killed"] == 0
 
 
-async def test_where_tools_reach_one_session_only_no_child_is_shown(nest: Nest) -> None:
+@pytest.mark.requirement("P8", "D64")
+@pytest.mark.parametrize("action", ["list", "wait", "steer", "kill"])
+async def test_where_tools_reach_one_session_only_the_setting_is_named_and_no_child_denied(
+    nest: Nest, action: str
+) -> None:
     nest.house.seeing(Level.SELF)
+    told = await nest.ask(action=action, target="all", message="x")
+    assert told["status"] == "forbidden"
+    assert "tools.sessions.visibility" in told["error"]
+    (denial,) = await nest.house.store.denials(10)
+    assert denial.rule == "self_visibility_restricted"
+
+
+@pytest.mark.parametrize("level", [Level.SELF, Level.TREE])
+async def test_who_spawned_nothing_has_no_children_whatever_tools_reach(level: Level) -> None:
+    nest = Nest()
+    await nest.house.family()
+    nest.house.key = SIDE
+    nest.house.seeing(level)
     assert (await nest.ask(action="list"))["total"] == 0

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from roost.core import stopping, visibility
-from roost.core.childviews import ENDED, MOST_CHILDREN, RECENT_MS
+from roost.core.childviews import ENDED, RECENT_MS, begins, left_out, newest_of, numbered
 from roost.core.entries import Entry
 from roost.core.errors import Forbidden, InvalidInput, NotFound
 from roost.core.exchanges import CompletionStatus
@@ -13,7 +13,7 @@ from roost.core.listing import glance_at, readable, title_of
 from roost.core.messages import AssistantMessage, ToolResult, UserMessage, text_of
 from roost.core.oneline import preview
 from roost.core.prose import clean
-from roost.core.queries import HistoryQuery, LedgerQuery, SessionQuery
+from roost.core.queries import HistoryQuery, LedgerQuery
 from roost.core.redaction import SecretScanner
 from roost.core.runs import StopRequest
 from roost.core.sessions import Session, SessionStatus
@@ -42,12 +42,14 @@ async def subagents(means: Means, asked: Asked) -> Answer:
             raise InvalidInput(f"/subagents knows no {other!r}", hint="say list, info, log or kill")
 
 
-async def _children(means: Means, asked: Asked) -> tuple[Session, ...]:
-    """Those the speaker may see, in the order in which they were spawned."""
-    scope = visibility.scope(Operation.LIST, asked.speaker.caller)
-    query = SessionQuery(scope=scope, parents=frozenset({asked.key}), archived=None, limit=MOST_CHILDREN)
-    page = await means.store.list_sessions(query)
-    return tuple(sorted(page.rows, key=lambda row: (row.times.created, str(row.key))))
+async def _children(means: Means, asked: Asked) -> Mapping[int, Session]:
+    """Those the speaker may see that were active last, and every one at work, by their numbers."""
+    spawned = await means.store.spawned(asked.key)
+    query = newest_of(asked.key, visibility.scope(Operation.LIST, asked.speaker.caller))
+    rows = [*(await means.store.list_sessions(query)).rows]
+    if more := left_out(query, spawned, rows):
+        rows += (await means.store.list_sessions(more)).rows
+    return numbered(spawned, rows)
 
 
 async def _tasks(means: Means, asked: Asked) -> Mapping[SessionKey, CompletionStatus]:
@@ -63,14 +65,14 @@ def _status(row: Session, tasks: Mapping[SessionKey, CompletionStatus]) -> str:
 
 
 def _listed(
-    means: Means, asked: Asked, children: tuple[Session, ...], tasks: Mapping[SessionKey, CompletionStatus]
+    means: Means, asked: Asked, children: Mapping[int, Session], tasks: Mapping[SessionKey, CompletionStatus]
 ) -> str:
     awaited = {key for key, task in tasks.items() if task is CompletionStatus.PENDING}
-    at_work = {row.key for row in children if row.status in _AT_WORK} | awaited
+    at_work = {row.key for row in children.values() if row.status in _AT_WORK} | awaited
     shown = [
         f"#{number} {_title(means, row)}: {_status(row, tasks)}, {age(asked.at - row.times.updated)}, "
         f"{thousands(row.counters.input + row.counters.output)} tokens"
-        for number, row in enumerate(children, start=1)
+        for number, row in children.items()
         if row.key in at_work or asked.at - row.times.updated <= RECENT_MS
     ]
     if not shown:
@@ -83,14 +85,12 @@ def _title(means: Means, row: Session) -> str:
     return (title_of(readable([glance_at(row)], scanner)[0]) if scanner else row.labels.label) or str(row.key)
 
 
-def _chosen(text: str, children: tuple[Session, ...]) -> Session:
+def _chosen(text: str, children: Mapping[int, Session]) -> Session:
     handle = text.strip().removeprefix("#")
-    if handle.isascii() and handle.isdigit() and 1 <= int(handle) <= len(children):
-        return children[int(handle) - 1]
-    fitting = [
+    fitting = [row for number, row in children.items() if handle == str(number)] or [
         row
-        for row in children
-        if handle and (handle in (str(row.key), row.labels.label) or row.session_id.startswith(handle))
+        for row in children.values()
+        if handle and (handle in (str(row.key), row.labels.label) or begins(row.session_id, handle))
     ]
     if len(fitting) != 1:
         raise NotFound(f"there is no sub-agent {handle or '(none named)'}", hint="/subagents list shows them")
@@ -117,7 +117,7 @@ async def _info(means: Means, asked: Asked, child: Session) -> str:
     return "\n".join(lines)
 
 
-async def _log(means: Means, asked: Asked, rest: str, children: tuple[Session, ...]) -> str:
+async def _log(means: Means, asked: Asked, rest: str, children: Mapping[int, Session]) -> str:
     scanner = means.rules.commands.scanner
     if scanner is None:
         raise Forbidden("transcripts cannot be shown here: nothing masks their secrets")
@@ -149,8 +149,8 @@ def _line(entry: Entry, scanner: SecretScanner) -> str | None:
     return f"{who}: {words}" if words else None
 
 
-def _kill(asked: Asked, handle: str, children: tuple[Session, ...]) -> Answer:
-    chosen = children if handle.lower() in ("all", "*") else (_chosen(handle, children),)
+def _kill(asked: Asked, handle: str, children: Mapping[int, Session]) -> Answer:
+    chosen = (*children.values(),) if handle.lower() in ("all", "*") else (_chosen(handle, children),)
     for child in chosen:
         _guard(Operation.STOP, asked, child)
     request = StopRequest(reason=STOPPED, by=asked.speaker.principal, at=asked.at)

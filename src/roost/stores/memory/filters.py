@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from roost.core.deliveries import Delivery, DeliveryState
-from roost.core.exchanges import Completion, Exchange, Phase
+from roost.core.exchanges import Completion, Exchange, Phase, Receipt
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.ledger import Denial
@@ -96,6 +96,12 @@ def settled_delivery(delivery: Delivery, before: int) -> bool:
 def under_way_beyond(exchange: Exchange, but_to: Collection[str]) -> bool:
     remote = exchange.sent.remote
     return remote is not None and remote.gateway not in but_to and exchange.phase is not Phase.DONE
+
+
+def goes_with(exchange: Exchange, key: SessionKey) -> bool:
+    """Whether it goes with a session: a message to it that died stays, for its sender to ask about."""
+    dead = exchange.receipt is Receipt.DEAD
+    return exchange.requester == key or (exchange.target == key and not dead)
 
 
 def settled_exchange(exchange: Exchange, before: int) -> bool:

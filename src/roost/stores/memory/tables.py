@@ -25,7 +25,7 @@ from roost.core.turntaking import asker, next_in_line
 from roost.stores.bodies import dump_body, load_body
 from roost.stores.memory.deliveries import DeliveryTables
 from roost.stores.memory.facts import FactTables
-from roost.stores.memory.filters import forked, overdue, under_way_beyond, wanted
+from roost.stores.memory.filters import forked, goes_with, overdue, under_way_beyond, wanted
 from roost.stores.memory.jobs import JobTables
 from roost.stores.memory.points import PointTables
 from roost.stores.scrub import without_content
@@ -97,7 +97,7 @@ class MemoryTables(FactTables, DeliveryTables, JobTables, PointTables):
         self._runs.drop_where(lambda run: run.key == key)
         self._deliveries.drop_where(lambda delivery: delivery.key == key)
         self._events.drop_where(lambda event: event.key == key)
-        self._exchanges.drop_where(lambda exchange: key in (exchange.requester, exchange.target))
+        self._exchanges.drop_where(lambda exchange: goes_with(exchange, key))
         self._completions.drop_where(lambda completion: completion.requester == key)
         self._bindings.drop_where(lambda binding: binding.key == key)
         self._points.drop_where(lambda point: point.key == key)

@@ -169,6 +169,10 @@ FROM exchanges e WHERE strpos(e.body, '"phase":"done"') > 0 AND substring(e.body
         SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.key IN (e.requester, e.target)
             AND s.pinned_at IS NOT NULL);
 
+-- name: delete_exchanges
+DELETE FROM exchanges WHERE requester = ?1
+    OR (target = ?1 AND strpos(body, '"state":"failed"') = 0 AND strpos(body, '"state":"expired"') = 0);
+
 -- name: exchanges
 SELECT body FROM exchanges WHERE requester = ? AND target = ? ORDER BY seq;
 

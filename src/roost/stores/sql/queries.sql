@@ -498,7 +498,9 @@ DELETE FROM runs WHERE key = ?;
 DELETE FROM deliveries WHERE key = ?;
 
 -- name: delete_exchanges
-DELETE FROM exchanges WHERE requester = ?1 OR target = ?1;
+-- A message that died stays, for its sender to ask about.
+DELETE FROM exchanges
+WHERE requester = ?1 OR (target = ?1 AND coalesce(body ->> '$.state', '') NOT IN ('failed', 'expired'));
 
 -- name: delete_completions
 DELETE FROM completions WHERE requester = ?;
