@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.messages import Image, Usage
-from roost.protocol.params import read_params
+from roost.protocol.params import LONGEST_NAME, read_params
 from roost.protocol.pictures import picture
 
 NAME = "openclaw"
@@ -77,7 +77,7 @@ class StreamOptions(_Loose):
 
 
 class CompletionParams(_Loose):
-    model: str = NAME
+    model: Annotated[str, Field(max_length=LONGEST_NAME)] = NAME
     messages: Annotated[list[Message], Field(min_length=1, json_schema_extra=_ONE_OF_THE_USER)]
     stream: bool = False
     stream_options: StreamOptions | None = None

@@ -23,6 +23,7 @@ from roost.protocol.completions import (
     model_rows,
     read_wanted,
 )
+from roost.protocol.params import LONGEST_NAME
 from roost.protocol.scopes import Scope
 from roost.protocol.traces import trace_of
 from roost.server.auth import Admitted
@@ -36,6 +37,7 @@ from roost.server.http.streams import DONE, Emit, EventStream, event, while_ther
 CHOSEN_KEY = "x-openclaw-session-key"
 CHOSEN_MODEL = "x-openclaw-model"
 CHOSEN_AGENT = "x-openclaw-agent-id"
+KEY = "idempotency-key"
 
 MODELS = Offer(paths=("/v1/models",), about="The agents, as models.", needs=Scope.READ, gives={JSON: Models})
 MODEL = Offer(
@@ -53,7 +55,7 @@ COMPLETE = Offer(
     body=Body(schema=CompletionParams, most=20 * 1024 * 1024),
     headers={
         CHOSEN_AGENT: "Another agent than `model` names.",
-        "idempotency-key": "Makes a question the same question.",
+        KEY: "Makes a question the same question.",
         "traceparent": "The trace it belongs to.",
     },
     gives={JSON: Completion, EVENTS: {}},
@@ -88,7 +90,7 @@ class Completions:
             raise InvalidInput("a caller does not choose an agent's model", hint="set it on the agent")
         wanted = read_wanted(await read_json(request, COMPLETE))
         agent = self._agent(wanted.model, request.headers.get(CHOSEN_AGENT))
-        name = request.headers.get("idempotency-key") or None
+        name = _name(request.headers.get(KEY))
         question = Question(
             house=self._house,
             caller=PersonCaller(principal=admitted.principal),
@@ -159,6 +161,12 @@ async def _stream(question: Question, wanted: Wanted, shape: Shape, admitted: Ad
         if wanted.counts:
             await emit(event(shape.spent(reply.usage)))
     await emit(DONE)
+
+
+def _name(given: str | None) -> str | None:
+    if given and len(given) > LONGEST_NAME:
+        raise InvalidInput(f"`{KEY}` has at most {LONGEST_NAME} characters", hint="give a shorter one")
+    return given or None
 
 
 def _quoted(name: str) -> str:
