@@ -5,7 +5,7 @@ The last message of the user is what is said. What stands before it, and what th
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, cast
+from typing import Annotated, ClassVar, Literal, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
@@ -208,10 +208,13 @@ class Answer(TypedDict):
     content: str
 
 
+Finish: TypeAlias = Literal["stop", "length"]
+
+
 class Choice(TypedDict):
     index: int
     message: Answer
-    finish_reason: Literal["stop"]
+    finish_reason: Finish
 
 
 class Completion(TypedDict):
@@ -231,8 +234,9 @@ class Shape:
     model: str
     created: int
 
-    def whole(self, text: str, usage: Usage) -> Completion:
-        choice = Choice(index=0, message=Answer(role="assistant", content=text), finish_reason="stop")
+    def whole(self, text: str, usage: Usage, *, cut: bool = False) -> Completion:
+        said = Answer(role="assistant", content=text)
+        choice = Choice(index=0, message=said, finish_reason=_finish(cut=cut))
         return Completion(
             id=self.id,
             object="chat.completion",
@@ -242,7 +246,11 @@ class Shape:
             usage=_usage(usage),
         )
 
-    def chunk(self, delta: JsonObject, finish: str | None = None) -> JsonObject:
+    def end(self, *, cut: bool) -> JsonObject:
+        """The last chunk that says something."""
+        return self.chunk({}, _finish(cut=cut))
+
+    def chunk(self, delta: JsonObject, finish: Finish | None = None) -> JsonObject:
         choice: JsonObject = {"index": 0, "delta": delta, "finish_reason": finish}
         return {**self._head, "choices": [choice]}
 
@@ -257,6 +265,10 @@ class Shape:
             "created": self.created,
             "model": self.model,
         }
+
+
+def _finish(*, cut: bool) -> Finish:
+    return "length" if cut else "stop"
 
 
 def _usage(usage: Usage) -> Tokens:

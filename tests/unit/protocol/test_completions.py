@@ -134,4 +134,7 @@ def test_an_answer_has_the_shape_its_caller_knows() -> None:
     assert shape.chunk({"content": "x"})["choices"] == [
         {"index": 0, "delta": {"content": "x"}, "finish_reason": None}
     ]
+    assert whole["choices"][0]["finish_reason"] == "stop"
+    assert shape.whole("te", Usage(), cut=True)["choices"][0]["finish_reason"] == "length"
+    assert shape.end(cut=True)["choices"] == [{"index": 0, "delta": {}, "finish_reason": "length"}]
     assert shape.spent(Usage(total=9))["choices"] == []

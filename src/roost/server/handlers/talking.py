@@ -8,7 +8,7 @@ from roost.core.errors import InvalidInput, NotFound
 from roost.core.inbound import InboundRecord, InboundState
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
-from roost.core.messages import Image
+from roost.core.messages import Image, StopReason
 from roost.core.queuesettings import QueueMode
 from roost.core.references import refuse_mismatch
 from roost.core.runs import Request, Run
@@ -245,7 +245,7 @@ class Talk:
             "startedAt": run.started_at if run else None,
             "endedAt": run.outcome.at if run and run.outcome else None,
             "error": end.reason if end.fate is Fate.ERROR else None,
-            "stopReason": "stop" if end.fate is Fate.OK else None,
+            "stopReason": str(end.stop or StopReason.STOP) if end.fate is Fate.OK else None,
             "terminalReply": _reply(end) if end.fate is Fate.OK else None,
         }
         shown = {name: value for name, value in told.items() if value is not None}

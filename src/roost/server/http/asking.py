@@ -12,7 +12,7 @@ from roost.core.errors import InvalidInput, NotFound, RoostError
 from roost.core.events import Event, EventKind
 from roost.core.feeds import FeedItem
 from roost.core.keys import SessionKey
-from roost.core.messages import Usage
+from roost.core.messages import StopReason, Usage
 from roost.core.previews import RunOver, SpokenText
 from roost.core.queries import LedgerQuery
 from roost.core.queuesettings import QueueMode
@@ -38,9 +38,10 @@ Say: TypeAlias = Callable[[str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """`failure` says why there is none."""
+    """`failure` says why there is none; one that is `cut` ends where there was no more room."""
 
     text: str = ""
+    cut: bool = False
     usage: Usage = NOTHING
     failure: str | None = None
 
@@ -153,7 +154,7 @@ class Question:
         if end.fate is not Fate.OK:
             return Reply(failure=end.reason)
         usage = await self._usage(waited.run) if waited.run else NOTHING
-        return Reply(text=end.said or "", usage=usage)
+        return Reply(text=end.said or "", cut=end.stop is StopReason.LENGTH, usage=usage)
 
     async def _usage(self, run: Run) -> Usage:
         """What all its calls used, or about that where nobody counted."""

@@ -143,7 +143,7 @@ class Completions:
             raise Turned(stay.why.status, stay.why.reason, stay.why.kind)
         if reply.failure is not None:
             raise Turned(UNFIT, reply.failure, "api_error")
-        return Json(shape.whole(reply.text, reply.usage))
+        return Json(shape.whole(reply.text, reply.usage, cut=reply.cut))
 
 
 async def _stream(question: Question, wanted: Wanted, shape: Shape, admitted: Admitted, emit: Emit) -> None:
@@ -157,7 +157,7 @@ async def _stream(question: Question, wanted: Wanted, shape: Shape, admitted: Ad
     if failure is not None:
         await emit(event({"error": {"message": failure, "type": "api_error"}}))
     else:
-        await emit(event(shape.chunk({}, "stop")))
+        await emit(event(shape.end(cut=reply.cut)))
         if wanted.counts:
             await emit(event(shape.spent(reply.usage)))
     await emit(DONE)
