@@ -80,9 +80,11 @@ class InboundRecord:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
     """The stored message; `duplicate` when it had been accepted before and nothing was written. `aside` is what was said
-    to a command in a message that goes on without it; `interrupts` when a run is ended for it."""
+    to a command in a message that goes on without it; `interrupts` when a run is ended for it; `stopped` are the runs that
+    a command ended which is there to end them."""
 
     record: InboundRecord
     duplicate: bool
     aside: str | None = None
     interrupts: bool = False
+    stopped: tuple[str, ...] | None = None

@@ -112,7 +112,7 @@ AGENT = Method(
 )
 WAIT = Method(
     name="agent.wait",
-    about="How a run ended, or `timeout`; a run that nobody knows has not ended.",
+    about="How a run ended, or `timeout`; a run that nobody knows has not ended. One that was stopped is a `timeout` with a `stopReason`.",
     params=WaitParams,
     result=dict[str, JsonValue],
     needs=Scope.WRITE,

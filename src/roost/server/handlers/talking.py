@@ -11,13 +11,14 @@ from roost.core.keys import SessionKey
 from roost.core.messages import Image, StopReason
 from roost.core.queuesettings import QueueMode
 from roost.core.references import refuse_mismatch
-from roost.core.runs import Request, Run
+from roost.core.runs import Request, Run, RunState
 from roost.core.thinking import ThinkingLevel
 from roost.core.visibility import Operation
 from roost.engine.inbox import TurnedAway
 from roost.engine.reaching import reach
 from roost.engine.waits import Waited
 from roost.ports import Accepted
+from roost.protocol.convert.turns import STOPPED
 from roost.protocol.families import agents, changes, chat
 from roost.protocol.frames import ErrorCode, Failure
 from roost.protocol.pictures import picture
@@ -93,6 +94,12 @@ class Talk:
         if accepted.duplicate:
             status = "ok" if await self._is_over(call, accepted.record) else "in_flight"
         ended: dict[str, JsonValue] = {"interruptedActiveRun": True} if accepted.interrupts else {}
+        if accepted.stopped is not None:
+            ended |= {
+                "ok": True,
+                "aborted": bool(accepted.stopped),
+                "runIds": [*map(call.house.sends.name, accepted.stopped)],
+            }
         return {"runId": words.name, "sessionKey": str(words.key), "status": status, **ended}
 
     async def say(self, call: Call, words: Words) -> Accepted:
@@ -245,7 +252,7 @@ class Talk:
             "startedAt": run.started_at if run else None,
             "endedAt": run.outcome.at if run and run.outcome else None,
             "error": end.reason if end.fate is Fate.ERROR else None,
-            "stopReason": str(end.stop or StopReason.STOP) if end.fate is Fate.OK else None,
+            "stopReason": _stop_reason(waited, end),
             "terminalReply": _reply(end) if end.fate is Fate.OK else None,
         }
         shown = {name: value for name, value in told.items() if value is not None}
@@ -317,6 +324,14 @@ def _reply(end: Ending) -> JsonObject:
     return {"disposition": "visible", "text": end.said} if end.said else {"disposition": "silent"}
 
 
+def _stop_reason(waited: Waited, end: Ending) -> str | None:
+    """As the events of the run say it."""
+    outcome = waited.run.outcome if waited.run else None
+    if end.fate is Fate.TIMEOUT and outcome is not None and outcome.state is RunState.KILLED:
+        return STOPPED
+    return str(end.stop or StopReason.STOP) if end.fate is Fate.OK else None
+
+
 def _final(name: str, waited: Waited) -> dict[str, JsonValue]:
     end = ending(waited)
     told: dict[str, JsonValue] = {"runId": name, "status": str(end.fate)}
@@ -324,7 +339,7 @@ def _final(name: str, waited: Waited) -> dict[str, JsonValue]:
         case Fate.ERROR:
             return {**told, "summary": end.reason}
         case Fate.TIMEOUT:
-            return {**told, "summary": "aborted", "stopReason": "rpc"}
+            return {**told, "summary": "aborted", "stopReason": STOPPED}
         case Fate.OK:
             payloads: list[JsonValue] = [{"text": end.said, "mediaUrl": None}] if end.said else []
             meta = _meta(waited.run) if waited.run else {"durationMs": 0}
