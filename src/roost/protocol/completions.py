@@ -13,6 +13,7 @@ from pydantic.config import JsonValue as AnyJson
 from typing_extensions import TypedDict
 
 from roost.core.errors import InvalidInput
+from roost.core.inbound import digest_of
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.messages import Image, Usage
 from roost.protocol.params import LONGEST_NAME, read_params
@@ -101,6 +102,13 @@ class Wanted:
     user: str | None
     stream: bool
     counts: bool
+
+    @property
+    def digest(self) -> str:
+        """Of the question as it was asked: of one that comes again less may be said."""
+        pictures = (part for image in self.images for part in (image.mime, image.data))
+        around = (*self.system, *self.earlier)
+        return digest_of(str(len(self.system)), str(len(around)), *around, self.text, *pictures)
 
     def words(self, *, remembered: bool) -> str:
         """What is said to the agent. A session in which the caller was heard before remembers by itself."""

@@ -151,7 +151,7 @@ class Injected(TypedDict):
 
 SEND = Method(
     name="chat.send",
-    about="Says something in a session. `idempotencyKey` names the run; the same key again is the same message. A `sessionId` from before a reset means the session as it is; one of another session is refused. A chat command in it can do what the caller's scopes allow by a call. With `systemInputProvenance` it is another gateway's session that says it: it counts as no person's word, and nothing in it is a command. Where a run was ended for it (`queueMode` `interrupt`), it is answered with `interruptedActiveRun`; a `/stop` as `chat.abort` is, with `ok`, `aborted` and `runIds` beside.",
+    about="Says something in a session. `idempotencyKey` names the run; the same key again is the same message, and with other words or another place a `conflict`. A `sessionId` from before a reset means the session as it is; one of another session is refused. A chat command in it can do what the caller's scopes allow by a call. With `systemInputProvenance` it is another gateway's session that says it: it counts as no person's word, and nothing in it is a command. Where a run was ended for it (`queueMode` `interrupt`), it is answered with `interruptedActiveRun`; a `/stop` as `chat.abort` is, with `ok`, `aborted` and `runIds` beside.",
     params=SendParams,
     result=dict[str, JsonValue],
     needs=Scope.WRITE,

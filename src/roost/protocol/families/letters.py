@@ -14,7 +14,7 @@ Message = Annotated[str, Field(min_length=1, max_length=LONGEST_MESSAGE)]
 
 
 class SendParams(Params):
-    """The channel may be left out where there is only one on which people write, which `webhook` is not. Under the same `idempotencyKey` it is the same message."""
+    """The channel may be left out where there is only one on which people write, which `webhook` is not. Under the same `idempotencyKey` it is the same message; with other words or another place that is a `conflict`."""
 
     to: Place
     message: Message

@@ -5,7 +5,7 @@ from typing import assert_never
 
 from roost.core.addressed import Addressed, Commands
 from roost.core.errors import InvalidInput, NotFound
-from roost.core.inbound import InboundRecord, InboundState
+from roost.core.inbound import InboundRecord, InboundState, digest_of
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.messages import Image, StopReason
@@ -114,6 +114,7 @@ class Talk:
             text=words.text,
             run_id=house.new_id(),
             idempotency_key=words.name,
+            digest=_digest(words),
             scopes=call.client.admitted.scopes,
             images=words.images,
             reply_to=route,
@@ -125,11 +126,13 @@ class Talk:
             relayed=words.relayed,
         )
         send = Send(name=words.name, principal=said.principal, key=words.key, run_id=said.run_id)
+        known = (words.key, words.name) in call.client.began
         call.client.began.add((words.key, words.name))
         try:
             accepted = await self._taken(call, said, send)
         except BaseException:
-            call.client.began.discard((words.key, words.name))
+            if not known:
+                call.client.began.discard((words.key, words.name))
             raise
         if accepted.aside:
             # Not by the name of the message: that is a row of the transcript, and this is none.
@@ -300,6 +303,14 @@ class Talk:
             return ()
         # One that was named is told of by that name, wherever it was sent.
         return tuple(name if one == run_id and name else house.sends.name(one) for one in stopped)
+
+
+def _digest(words: Words) -> str:
+    """Of what was given: where an answer goes by itself may change until it is given again."""
+    to = words.place.to if words.place else None
+    place = () if to is None else (to.channel, to.account, to.to, to.thread or "")
+    pictures = (part for image in words.images for part in (image.mime, image.data))
+    return digest_of(words.text, str(len(words.images)), *pictures, *place)
 
 
 def _refuse_empty(text: str, images: tuple[Image, ...]) -> None:

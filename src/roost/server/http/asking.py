@@ -11,6 +11,7 @@ from roost.core.addressed import Addressed, Commands
 from roost.core.errors import InvalidInput, NotFound, RoostError
 from roost.core.events import Event, EventKind
 from roost.core.feeds import FeedItem
+from roost.core.inbound import refuse_other
 from roost.core.keys import SessionKey
 from roost.core.messages import StopReason, Usage
 from roost.core.previews import RunOver, SpokenText
@@ -108,6 +109,12 @@ class Question:
                 await self._leave(run_id, over=over, revoked=stay.revoked)
         return reply
 
+    async def refuse_other(self, wanted: Wanted) -> None:
+        """Raises where its name is that of another question, before anything is told."""
+        known = await self.house.store.inbound_by_key(self.caller.principal, self.key, self.name)
+        if known is not None:
+            refuse_other(known.inbound.source.digest, wanted.digest)
+
     async def _asked(self, run_id: str, wanted: Wanted, say: Say | None) -> Reply:
         before = await self.house.store.session(self.key)
         accepted = await self._accept(run_id, wanted, remembered=before is not None)
@@ -127,6 +134,7 @@ class Question:
             text=wanted.words(remembered=remembered),
             run_id=run_id,
             idempotency_key=self.name,
+            digest=wanted.digest,
             images=wanted.images,
             mode=QueueMode.FOLLOWUP,
             commands=Commands.WORDS,

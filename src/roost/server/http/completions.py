@@ -30,7 +30,7 @@ from roost.server.auth import Admitted
 from roost.server.house import House
 from roost.server.http.asking import Question
 from roost.server.http.entry import Entry
-from roost.server.http.offers import EVENTS, JSON, NOT_FOUND, UNFIT, WRITE, Body, Offer
+from roost.server.http.offers import EVENTS, JSON, NOT_FOUND, TAKEN, UNFIT, WRITE, Body, Offer
 from roost.server.http.pages import Json, Turned, read_json
 from roost.server.http.streams import DONE, Emit, EventStream, event, while_there
 
@@ -59,7 +59,7 @@ COMPLETE = Offer(
         "traceparent": "The trace it belongs to.",
     },
     gives={JSON: Completion, EVENTS: {}},
-    refuses=(NOT_FOUND, UNFIT),
+    refuses=(NOT_FOUND, TAKEN, UNFIT),
 )
 
 
@@ -101,6 +101,8 @@ class Completions:
             thrown_away=wanted.user is None and name is None,
             named=name is not None,
         )
+        if name is not None:
+            await question.refuse_other(wanted)
         return await self._answer(request, question, wanted, admitted)
 
     @property
