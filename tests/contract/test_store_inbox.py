@@ -7,7 +7,7 @@ import pytest
 
 from roost.core.addresses import ChatType
 from roost.core.effects import AcceptInput, DeleteSession, Effects, KillInput, MergeInput, QueueRun
-from roost.core.errors import Conflict, InvalidInput
+from roost.core.errors import Conflict, InvalidInput, KeyTaken
 from roost.core.events import EventKind
 from roost.core.inbound import Inbound, InboundRecord, InboundState, InputMode, Source
 from roost.core.keys import SessionKey
@@ -101,6 +101,19 @@ async def test_a_message_that_comes_again_is_answered_with_the_first_acceptance(
         store = await reopen()
     assert await known(store) == before
     assert await store.inbound("m-2") is None
+
+
+@pytest.mark.requirement("P3")
+async def test_the_key_of_one_message_is_not_that_of_another(store: Store, reopen: Reopen) -> None:
+    first = await accept(store, builders.inbound("m-1", source=replace(BY_CLIENT, digest="one")))
+    before = await known(store)
+    store = await reopen()
+    with pytest.raises(KeyTaken, match="used before"):
+        await store.accept_inbound(builders.inbound("m-2", source=replace(BY_CLIENT, digest="two")), unasked)
+    assert await known(store) == before
+    for digest in ("one", None):
+        again = builders.inbound("m-2", source=replace(BY_CLIENT, digest=digest))
+        assert await store.accept_inbound(again, unasked) == replace(first, duplicate=True)
 
 
 @pytest.mark.requirement("P14")

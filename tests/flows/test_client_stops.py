@@ -65,6 +65,37 @@ async def gates_by(clock: FakeClock, folder: Path) -> AsyncIterator[tuple[Gate, 
             yield gate, client
 
 
+@pytest.mark.requirement("P27")
+async def test_a_stop_that_is_typed_is_answered_as_one_that_is_called_and_who_waits_is_told(
+    opened: Opened,
+) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Hang(),))
+        await client.call("chat.send", send("go", "run-1"))
+        await gate.bench.model.asked(1)
+        await client.call("chat.send", send("and then", "run-2", queueMode="followup"))
+        stopped = await client.call("chat.send", send("/stop", "stop-1"))
+        assert stopped == {
+            "runId": "stop-1",
+            "sessionKey": "agent:main:main",
+            "status": "started",
+            "ok": True,
+            "aborted": True,
+            "runIds": ["run-1", "run-2"],
+        }
+        await client.event("chat", runId="run-1", state="aborted")
+        waited = await client.call("agent.wait", {"runId": "run-1"})
+        assert (waited["status"], waited["stopReason"]) == ("timeout", "rpc")
+        idle = await client.call("chat.send", send("/stop", "stop-2"))
+        assert (idle["ok"], idle["aborted"], idle["runIds"]) == (True, False, [])
+        gate.bench.model.add((Hang(),))
+        await client.call("chat.send", send("once more", "run-3"))
+        running = await client.call("agent.wait", {"runId": "run-3", "timeoutMs": 0})
+        assert (running["status"], "stopReason" in running) == ("timeout", False)
+        by_key = await client.call("sessions.send", {"key": "main", "message": "/stop"})
+        assert by_key["runIds"] == ["run-3"]
+
+
 @pytest.mark.requirement("D21")
 async def test_a_turn_whose_time_is_over_while_it_waits_for_its_children_is_told_as_failed(
     tmp_path: Path,

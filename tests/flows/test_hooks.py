@@ -261,6 +261,7 @@ def deep(levels: int) -> bytes:
         ("agent", b"{", {}, 400, "not JSON"),
         ("agent", deep(200), {}, 400, "deeper"),
         ("agent", b'{"message":"' + b"x" * 10_000_000 + b'"}', {}, 413, "longer"),
+        ("agent", {"message": "x", "name": "n" * 513}, {}, 400, "name has at most 512 characters"),
         ("agent", {"message": "x", "sessionKey": "main"}, {}, 403, "allowRequestSessionKey"),
         ("agent", {"message": "x", "agentId": "helper"}, {}, 403, "allowedAgentIds"),
         ("agent", {"message": "x", "to": "7", "channel": "telegram"}, {}, 400, "unexpected property"),

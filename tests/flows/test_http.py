@@ -12,8 +12,8 @@ from roost.core.models import FailureKind, ToolSpec
 from roost.core.queries import LedgerQuery, SessionQuery
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
 from roost.ports import Report
-from roost.testing.scripts import CallTool, Fail, Say, Spend
-from tests.flows.served import Gate, Opened
+from roost.testing.scripts import CallTool, Fail, Say, Spend, Stop
+from tests.flows.served import Gate, Opened, send
 
 COMPLETIONS = "/v1/chat/completions"
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -124,6 +124,21 @@ async def test_a_completion_is_one_answer_of_an_agent_and_leaves_no_session(open
         assert answer["id"].startswith("chatcmpl_")
         assert answer["usage"] == {"prompt_tokens": 5, "completion_tokens": 7, "total_tokens": 12}
         assert (await gate.house.store.list_sessions(SessionQuery(archived=None))).rows == ()
+
+
+@pytest.mark.requirement("P6")
+async def test_an_answer_that_ends_for_want_of_room_says_so_whole_or_as_a_stream(opened: Opened) -> None:
+    async with opened() as (gate, client), gate.browser() as http:
+        await enable(gate)
+        gate.bench.model.add(*((Say("Once upon"), Stop()),) * 3)
+        answer = (await http.post(COMPLETIONS, json=asked("a story"))).json()
+        assert answer["choices"][0]["message"]["content"] == "Once upon"
+        assert answer["choices"][0]["finish_reason"] == "length"
+        told = await http.post(COMPLETIONS, json=asked("a story", stream=True))
+        assert streamed(told.text)[-1]["choices"][0]["finish_reason"] == "length"
+        await client.call("chat.send", send("a story", "run-1"))
+        waited = await client.call("agent.wait", {"runId": "run-1"})
+        assert (waited["status"], waited["stopReason"]) == ("ok", "length")
 
 
 async def test_a_stream_is_told_as_it_is_said(opened: Opened) -> None:

@@ -349,9 +349,12 @@ async def test_a_node_that_is_revoked_is_out_within_a_second(tmp_path: Path) -> 
         ({"event": "agent.request", "payload": {"message": " "}}, "needs a `message`"),
         ({"event": "voice.transcript", "payloadJSON": "{"}, "not JSON"),
         ({"event": "voice.transcript", "payloadJSON": "[]"}, "needs a payload"),
+        ({"event": "agent.request", "payload": {"message": "hi", "eventId": "e" * 513}}, "at most 512"),
     ],
 )
-async def test_what_says_nothing_is_refused(tmp_path: Path, params: dict[str, object], match: str) -> None:
+async def test_what_says_nothing_or_has_an_endless_name_is_refused(
+    tmp_path: Path, params: dict[str, object], match: str
+) -> None:
     device = Device()
     async with places(tmp_path) as place:
         token = await place.pair(device)

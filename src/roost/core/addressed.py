@@ -38,6 +38,7 @@ class Addressed:
 
     `run_id`: the id of the run it opens, if it opens one.
     `idempotency_key`: by this it is the same message when it comes again.
+    `digest`: of what its sender gave, which may be more or less than is said; under a known key nothing else is taken.
     `scopes`: those of the credential it came with; a command in it can do no more.
     `reply_to`: where its answer goes; without one the answer is the entry in the transcript.
     `opening`: what a conversation at a place begins as.
@@ -50,6 +51,7 @@ class Addressed:
     text: str
     run_id: str
     idempotency_key: str
+    digest: str | None = None
     scopes: tuple[Scope, ...] = ()
     images: tuple[Image, ...] = ()
     reply_to: Address | None = None
@@ -81,7 +83,7 @@ class Addressed:
 
     @property
     def source(self) -> Source:
-        return Source(channel=CHANNEL, idempotency_key=self.idempotency_key)
+        return Source(channel=CHANNEL, idempotency_key=self.idempotency_key, digest=self.digest)
 
     @property
     def content(self) -> tuple[UserBlock, ...]:

@@ -47,7 +47,8 @@ class DeliveryState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """`id` is also the key a channel that can dedupe is given."""
+    """`id` is also the key a channel that can dedupe is given; `digest` is of what was to be sent where, as somebody asked
+    for it."""
 
     id: str
     key: SessionKey
@@ -63,6 +64,7 @@ class Delivery:
     error: str | None = None
     claim: Claim | None = None
     fence: int = 0
+    digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@
     ├── NotFound            not_found           no such row, or not yours
     ├── Forbidden           forbidden           yours to see, not to do
     ├── Conflict            conflict            the row changed since you read it
+    │   └── KeyTaken        conflict            the key of this request is that of another one
     ├── Fenced              fenced              the claim or lease is no longer held
     ├── Undelivered         undelivered         a message did not arrive, or nobody knows
     ├── LeaseHeld           lease_held          another gateway owns the store
@@ -62,6 +63,12 @@ class Conflict(RoostError):
 
     code = "conflict"
     retryable = True
+
+
+class KeyTaken(Conflict):
+    """Under the key of this request something else was asked for before; nothing was written."""
+
+    retryable = False
 
 
 class Fenced(RoostError):

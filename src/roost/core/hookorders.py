@@ -23,6 +23,9 @@ from roost.core.jobs import LONGEST_TEXT, Wake
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 
+LONGEST = 512
+"""Of whatever is no message."""
+
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -134,6 +137,8 @@ def _text(payload: JsonObject, name: str) -> str | None:
         return None
     if not isinstance(value, str) or not value.strip():
         raise InvalidInput(f"{name} is no text")
+    if len(value) > LONGEST:
+        raise InvalidInput(f"{name} has at most {LONGEST} characters")
     return value.strip()
 
 
@@ -154,7 +159,7 @@ def _seconds(payload: JsonObject, name: str) -> float | None:
 
 
 _WORDS: JsonObject = {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT}
-_TEXT: JsonObject = {"type": ["string", "null"], "minLength": 1}
+_TEXT: JsonObject = {"type": ["string", "null"], "minLength": 1, "maxLength": LONGEST}
 _FLAG: JsonObject = {"type": "boolean", "default": False}
 _SAID = Field("text", words, _WORDS)
 _MESSAGE = Field("message", words, _WORDS)

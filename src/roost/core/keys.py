@@ -14,7 +14,7 @@ from roost.core import keytext
 from roost.core.errors import InvalidInput
 
 _LONGEST = 512
-_LONGEST_TEXT = 8 * _LONGEST  # no character is written with more than six in the middle of a part
+LONGEST_TEXT = 8 * _LONGEST  # no character is written with more than six in the middle of a part
 
 
 class KeyKind(StrEnum):
@@ -73,7 +73,7 @@ class SessionKey:
     @classmethod
     def parse(cls, text: str) -> "SessionKey":
         """The key a text stands for. A text that lacks its agent is refused, never given to one."""
-        if len(text) > _LONGEST_TEXT:
+        if len(text) > LONGEST_TEXT:
             raise InvalidInput(
                 f"a session key is not {len(text)} characters long",
                 hint="sessions_list shows the keys there are",

@@ -12,6 +12,7 @@ from roost.core.deliveries import Delivery, DeliveryKind
 from roost.core.effects import AddDelivery, AppendEntries, Effects, OpenSession
 from roost.core.entries import EntryDraft
 from roost.core.errors import Forbidden, InvalidInput
+from roost.core.inbound import digest_of
 from roost.core.keys import SessionKey
 from roost.core.messages import AssistantMessage, Text
 from roost.core.notices import derived_id
@@ -24,7 +25,7 @@ from roost.core.snapshots import Snapshot
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Letter:
-    """`name` is its sender's: under the same one it is the same letter, whatever it says."""
+    """`name` is its sender's: under the same one it is the same letter, and never another."""
 
     name: str
     by: Principal
@@ -40,6 +41,11 @@ class Letter:
     def id(self) -> str:
         return derived_id("letter", str(self.by), self.name)
 
+    @property
+    def digest(self) -> str:
+        to = self.to
+        return digest_of(to.channel, to.account, to.to, to.thread or "", self.text)
+
     def delivery(self, key: SessionKey) -> Delivery:
         return Delivery(
             id=self.id,
@@ -49,6 +55,7 @@ class Letter:
             text=self.text,
             created_at=self.at,
             ready_at=self.at,
+            digest=self.digest,
         )
 
 

@@ -54,6 +54,11 @@ def stop(tree: Tree, request: StopRequest, *, told: Address | None = None) -> St
     return _stopped(tree, request, runs=tree.runs, inputs=inputs, told=told)
 
 
+def named(tree: Tree, stopped: Stopped) -> tuple[str, ...]:
+    """The runs that were under way or waited when all of it was stopped."""
+    return () if stopped.nothing else tuple(one.run.id for one in tree.runs)
+
+
 def stop_below(tree: Tree, request: StopRequest) -> Stopped:
     """Stop what hangs below a session; the session itself goes on, and hears of a child that has ended: by itself, if it is
     about to tell of it, or else in the turn that waits for it, which goes on without those that have not."""

@@ -12,6 +12,7 @@ from roost.core.effects import Effects
 from roost.core.envelopes import answer_to, origin_of
 from roost.core.errors import Conflict, InvalidInput, Undelivered
 from roost.core.facts import facts_of
+from roost.core.inbound import refuse_other
 from roost.core.keys import SessionKey
 from roost.core.ledger import Denial
 from roost.core.letters import Letter, Unsendable
@@ -86,6 +87,7 @@ class Letters:
         sent = await self._store.delivery(letter.id)
         if sent is None:
             sent = await self._post(letter)
+        refuse_other(sent.digest, letter.digest)
         return await self._wait(sent)
 
     async def _post(self, letter: Letter) -> Delivery:

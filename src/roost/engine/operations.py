@@ -238,8 +238,8 @@ class Operations:
                 stopping.stop(tree, request) if run_id is None else stopping.stop_run(tree, run_id, request)
             )
             ends[:] = done.runs
-            named = [one.run.id for one in tree.runs] if run_id is None else [run_id]
-            stopped[:] = () if done.nothing else named
+            one = () if done.nothing or run_id is None else (run_id,)
+            stopped[:] = stopping.named(tree, done) if run_id is None else one
             return done.effects
 
         await self._store.change_tree(key, decide)

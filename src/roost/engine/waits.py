@@ -20,12 +20,17 @@ from roost.ports.limits import OutOfTime, watched
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waited:
     """How far a message is. Unless `over`, the wait ended before it did. `record` is the message it was merged into
-    if it was merged; `run` the one that took it, or would; `reply` what that said at its end."""
+    if it was merged; `run` the one that took it, or would; `words` what that said at its end, if it ended well."""
 
     record: InboundRecord
     run: Run | None = None
     over: bool = False
-    reply: str | None = None
+    words: AssistantMessage | None = None
+
+    @property
+    def reply(self) -> str | None:
+        """What people see of it."""
+        return visible(text_of(self.words)) if self.words else None
 
 
 class Waits:
@@ -87,7 +92,7 @@ class Waits:
             return Waited(record=record, over=True)
         if run is None or run.outcome is None or record.state is InboundState.PENDING:
             return Waited(record=record, run=run)
-        return Waited(record=record, run=run, over=True, reply=await self._reply(run))
+        return Waited(record=record, run=run, over=True, words=await self._words(run))
 
     async def _record(self, inbound_id: str) -> InboundRecord:
         record = await self._store.inbound(inbound_id)
@@ -105,13 +110,9 @@ class Waits:
             run = gone_on(run, run.outcome, later, owed=any(one.batch == run.id for one in owed))
         return run
 
-    async def _reply(self, run: Run) -> str | None:
+    async def _words(self, run: Run) -> AssistantMessage | None:
         if run.outcome is None or not run.outcome.succeeded:
             return None
         page = await self._store.history(HistoryQuery(key=run.key, session_id=run.session_id, tools=False))
-        said = (
-            text_of(entry.body)
-            for entry in reversed(page.entries)
-            if entry.run_id == run.id and isinstance(entry.body, AssistantMessage)
-        )
-        return visible(next(said, None))
+        said = (entry.body for entry in reversed(page.entries) if entry.run_id == run.id)
+        return next((body for body in said if isinstance(body, AssistantMessage)), None)

@@ -5,7 +5,7 @@ The last message of the user is what is said. What stands before it, and what th
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, cast
+from typing import Annotated, ClassVar, Literal, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
@@ -13,9 +13,10 @@ from pydantic.config import JsonValue as AnyJson
 from typing_extensions import TypedDict
 
 from roost.core.errors import InvalidInput
+from roost.core.inbound import digest_of
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.messages import Image, Usage
-from roost.protocol.params import read_params
+from roost.protocol.params import LONGEST_NAME, read_params
 from roost.protocol.pictures import picture
 
 NAME = "openclaw"
@@ -77,7 +78,7 @@ class StreamOptions(_Loose):
 
 
 class CompletionParams(_Loose):
-    model: str = NAME
+    model: Annotated[str, Field(max_length=LONGEST_NAME)] = NAME
     messages: Annotated[list[Message], Field(min_length=1, json_schema_extra=_ONE_OF_THE_USER)]
     stream: bool = False
     stream_options: StreamOptions | None = None
@@ -101,6 +102,13 @@ class Wanted:
     user: str | None
     stream: bool
     counts: bool
+
+    @property
+    def digest(self) -> str:
+        """Of the question as it was asked: of one that comes again less may be said."""
+        pictures = (part for image in self.images for part in (image.mime, image.data))
+        around = (*self.system, *self.earlier)
+        return digest_of(str(len(self.system)), str(len(around)), *around, self.text, *pictures)
 
     def words(self, *, remembered: bool) -> str:
         """What is said to the agent. A session in which the caller was heard before remembers by itself."""
@@ -208,10 +216,13 @@ class Answer(TypedDict):
     content: str
 
 
+Finish: TypeAlias = Literal["stop", "length"]
+
+
 class Choice(TypedDict):
     index: int
     message: Answer
-    finish_reason: Literal["stop"]
+    finish_reason: Finish
 
 
 class Completion(TypedDict):
@@ -231,8 +242,9 @@ class Shape:
     model: str
     created: int
 
-    def whole(self, text: str, usage: Usage) -> Completion:
-        choice = Choice(index=0, message=Answer(role="assistant", content=text), finish_reason="stop")
+    def whole(self, text: str, usage: Usage, *, cut: bool = False) -> Completion:
+        said = Answer(role="assistant", content=text)
+        choice = Choice(index=0, message=said, finish_reason=_finish(cut=cut))
         return Completion(
             id=self.id,
             object="chat.completion",
@@ -242,7 +254,11 @@ class Shape:
             usage=_usage(usage),
         )
 
-    def chunk(self, delta: JsonObject, finish: str | None = None) -> JsonObject:
+    def end(self, *, cut: bool) -> JsonObject:
+        """The last chunk that says something."""
+        return self.chunk({}, _finish(cut=cut))
+
+    def chunk(self, delta: JsonObject, finish: Finish | None = None) -> JsonObject:
         choice: JsonObject = {"index": 0, "delta": delta, "finish_reason": finish}
         return {**self._head, "choices": [choice]}
 
@@ -257,6 +273,10 @@ class Shape:
             "created": self.created,
             "model": self.model,
         }
+
+
+def _finish(*, cut: bool) -> Finish:
+    return "length" if cut else "stop"
 
 
 def _usage(usage: Usage) -> Tokens:

@@ -6,14 +6,32 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
+from roost.core import addressed, keys
 from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonValue
 
 P = TypeVar("P", bound=BaseModel)
 
-Name = Annotated[str, Field(min_length=1)]
-AgentId = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True, to_lower=True)]
-Names = Annotated[tuple[Name, ...], Field(strict=False)]
+LONGEST_NAME = 512
+MOST_NAMES = 1_000
+LONGEST_PLACE = 2_000
+
+# Whatever a client gives is kept and told to others: no text is without an end.
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+Short = Annotated[str, Field(max_length=LONGEST_NAME)]
+"""As a name, but it may be empty."""
+AgentId = Annotated[
+    str, StringConstraints(min_length=1, max_length=LONGEST_NAME, strip_whitespace=True, to_lower=True)
+]
+Names = Annotated[tuple[Name, ...], Field(strict=False, max_length=MOST_NAMES)]
+SessionName = Annotated[str, Field(min_length=1, max_length=keys.LONGEST_TEXT)]
+"""A session by its key, by an alias or by its id."""
+SessionOrNot = Annotated[str, Field(max_length=keys.LONGEST_TEXT)]
+Place = Annotated[str, Field(min_length=1, max_length=LONGEST_PLACE)]
+"""Where something is sent to: a chat, or a URL."""
+Said = Annotated[str, Field(max_length=addressed.LONGEST_TEXT)]
+Words = Annotated[str, Field(min_length=1, max_length=addressed.LONGEST_TEXT)]
+"""What is said, which may not be empty."""
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 

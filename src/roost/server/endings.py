@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from roost.core.inbound import InboundState
+from roost.core.messages import StopReason
 from roost.core.runs import RunState
 from roost.engine.waits import Waited
 
@@ -22,11 +23,13 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """`said` is the answer, if something was said; `reason` why there is none, unless all went well."""
+    """`said` is the answer, if something was said, and `stop` why it ends where it does; `reason` is why there is none,
+    unless all went well."""
 
     fate: Fate
     said: str | None = None
     reason: str | None = None
+    stop: StopReason | None = None
 
 
 def ending(waited: Waited) -> Ending:
@@ -39,7 +42,7 @@ def ending(waited: Waited) -> Ending:
         gone = waited.record.state is InboundState.TAKEN
         return Ending(fate=Fate.ERROR, reason=GONE if gone else waited.record.reason or NOT_TAKEN)
     if outcome.succeeded:
-        return Ending(fate=Fate.OK, said=waited.reply)
+        return Ending(fate=Fate.OK, said=waited.reply, stop=waited.words.stop if waited.words else None)
     stopped = outcome.state in (RunState.KILLED, RunState.TIMEOUT)
     return Ending(
         fate=Fate.TIMEOUT if stopped else Fate.ERROR,

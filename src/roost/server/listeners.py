@@ -10,7 +10,7 @@ from roost.core.feeds import Anchor, News
 from roost.core.jsonvalue import JsonObject
 from roost.core.keys import SessionKey
 from roost.core.sessions import Session
-from roost.protocol.convert.messages import message_row
+from roost.protocol.convert.messages import fitting, message_row
 from roost.protocol.events import MESSAGE, Audience, WireEvent
 from roost.server.clients import Connected
 from roost.server.house import House
@@ -102,7 +102,7 @@ class Listeners:
         payload: JsonObject = {
             "sessionKey": str(key),
             "agentId": key.agent,
-            "message": message,
+            "message": fitting(message)[0],
             "messageId": entry.id,
             "messageSeq": entry.seq,
             "session": shown,

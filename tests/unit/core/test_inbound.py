@@ -1,7 +1,10 @@
 from dataclasses import replace
 
+import pytest
+
 from roost.core.addresses import DEFAULT_ACCOUNT
-from roost.core.inbound import InboundState, InputMode, Source
+from roost.core.errors import KeyTaken
+from roost.core.inbound import InboundState, InputMode, Source, digest_of, refuse_other
 from roost.core.messages import Image, Text
 from roost.testing import builders
 from tests import samples
@@ -22,3 +25,17 @@ def test_a_message_that_is_reworded_keeps_what_came_with_it() -> None:
     message = replace(builders.inbound("m"), content=(Text("/new look"), picture, Text("at this")))
     assert message.reworded("look at this").content == (Text("look at this"), picture)
     assert message.reworded("").content == (picture,)
+
+
+@pytest.mark.requirement("P3")
+def test_what_was_given_is_known_again_by_its_words_and_where_they_end() -> None:
+    assert digest_of("one", "two") == digest_of("one", "two")
+    others = (("one", "tw"), ("onet", "wo"), ("one", "two", ""), ("onetwo",), ("one", "\ud800"), ())
+    assert len({digest_of("one", "two"), *(digest_of(*other) for other in others)}) == len(others) + 1
+
+
+def test_only_what_is_known_of_both_can_be_another() -> None:
+    for kept, given in (("a", "a"), (None, "a"), ("a", None), (None, None)):
+        refuse_other(kept, given)
+    with pytest.raises(KeyTaken):
+        refuse_other("a", "b")

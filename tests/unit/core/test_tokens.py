@@ -1,3 +1,5 @@
+from sys import getrefcount
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -56,6 +58,29 @@ def test_a_message_costs_its_visible_parts_and_a_frame() -> None:
     assert estimate_message(user) == MESSAGE_TOKENS + 1 + IMAGE_TOKENS
     assert estimate_message(assistant) == MESSAGE_TOKENS + 1 + CALL_TOKENS + 1 + estimate('{"n":1}')
     assert estimate_message(result) == MESSAGE_TOKENS + CALL_TOKENS + 1
+
+
+class Watched(str):
+    """A text that says whether it was looked through."""
+
+    looks = 0
+
+    def isascii(self) -> bool:
+        self.looks += 1
+        return super().isascii()
+
+
+@pytest.mark.requirement("S23")
+@pytest.mark.parametrize("word", ["word ", "字 "])
+def test_a_long_text_is_counted_once_however_often_it_is_read_and_is_not_held(word: str) -> None:
+    first, again = (Watched(word * 30_000 + "end") for _ in range(2))
+    held = getrefcount(first)
+    assert estimate(first) == estimate(again) == 30_001 - (0 if word.isascii() else 30_000 // 4)
+    assert (first.looks, again.looks) == (1, 0)
+    assert getrefcount(first) == held
+    longer = Watched(first + "!")
+    assert estimate(longer) == estimate(first) + 1
+    assert longer.looks == 1
 
 
 def test_a_short_text_is_not_cut() -> None:

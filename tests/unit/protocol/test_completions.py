@@ -134,4 +134,18 @@ def test_an_answer_has_the_shape_its_caller_knows() -> None:
     assert shape.chunk({"content": "x"})["choices"] == [
         {"index": 0, "delta": {"content": "x"}, "finish_reason": None}
     ]
+    assert whole["choices"][0]["finish_reason"] == "stop"
+    assert shape.whole("te", Usage(), cut=True)["choices"][0]["finish_reason"] == "length"
+    assert shape.end(cut=True)["choices"] == [{"index": 0, "delta": {}, "finish_reason": "length"}]
     assert shape.spent(Usage(total=9))["choices"] == []
+
+
+def test_a_question_is_known_by_all_that_was_asked_with_it_and_not_by_how_it_is_answered() -> None:
+    def digest(*messages: tuple[str, str], **more: JsonValue) -> str:
+        said: list[JsonValue] = [{"role": role, "content": content} for role, content in messages]
+        return read_wanted({"messages": said, **more}).digest
+
+    before, last = ("user", "one"), ("user", "two")
+    assert digest(before, last) == digest(before, last, stream=True, user="ada")
+    others = ((last,), (before, before), (("system", "one"), last), (before, ("assistant", "x"), last))
+    assert len({digest(before, last), *(digest(*other) for other in others)}) == len(others) + 1

@@ -1,13 +1,16 @@
 """The table of methods."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from roost.core.grants import Role
-from roost.core.jsonvalue import JsonObject
+from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.families import agents, changes
 from roost.protocol.methods import EVERY, METHODS, advertised
 from roost.protocol.params import read_params
 from roost.protocol.scopes import Scope
+from roost.server.http.tools import InvokeParams
 
 
 def test_every_method_is_there_once_and_advertised_unless_hidden() -> None:
@@ -16,6 +19,29 @@ def test_every_method_is_there_once_and_advertised_unless_hidden() -> None:
     assert set(METHODS) - shown[Role.OPERATOR] - shown[Role.NODE] == {"sessions.resolve"}
     assert shown[Role.NODE] == {"node.event", "node.invoke.result"}
     assert not shown[Role.OPERATOR] & shown[Role.NODE]
+
+
+def endless(schema: JsonValue, path: str) -> Iterator[str]:
+    """Where in a schema a text may be of any length."""
+    match schema:
+        case {"type": "string", **rest}:
+            if not rest.keys() & {"maxLength", "enum", "const"}:
+                yield path
+        case dict():
+            for name, value in schema.items():
+                yield from endless(value, f"{path} {name}")
+        case list():
+            for value in schema:
+                yield from endless(value, path)
+
+
+@pytest.mark.requirement("S23")
+def test_no_text_that_a_client_gives_is_without_an_end() -> None:
+    free: JsonObject = {"items": {"type": "string"}, "free": {"anyOf": [{"type": "string"}, {"enum": ["a"]}]}}
+    assert [*endless(free, "m")] == ["m items", "m free anyOf"]
+    methods = [(method.name, method.params) for method in EVERY]
+    for name, params in (*methods, ("tools.invoke", InvokeParams)):
+        assert [*endless(params.model_json_schema(), name)] == []
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from roost.core.inbound import InboundRecord, InboundState
+from roost.core.messages import AssistantMessage, StopReason, Text
 from roost.core.runs import Outcome, Run, RunState
 from roost.engine.waits import Waited
 from roost.server.endings import Ending, Fate, ending
@@ -26,8 +27,11 @@ def test_a_run_without_an_answer_is_told_with_its_reason(state: RunState, fate: 
 
 
 def test_an_answer_is_what_the_run_said() -> None:
-    waited = Waited(record=RECORD, run=run(RunState.DONE), over=True, reply="words")
-    assert ending(waited) == Ending(fate=Fate.OK, said="words")
+    said = AssistantMessage(content=(Text("words"),), at=1, stop=StopReason.LENGTH)
+    waited = Waited(record=RECORD, run=run(RunState.DONE), over=True, words=said)
+    assert ending(waited) == Ending(fate=Fate.OK, said="words", stop=StopReason.LENGTH)
+    silent = Waited(record=RECORD, run=run(RunState.DONE), over=True)
+    assert ending(silent) == Ending(fate=Fate.OK)
 
 
 def test_a_command_is_answered_without_a_run() -> None:

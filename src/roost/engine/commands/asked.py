@@ -74,8 +74,8 @@ class Asked:
 class Said:
     """What a command comes to, in the transaction that accepts it.
 
-    `text` is its answer; `effects` come first, `overrides` last. `ends` are runs to be ended after the commit. With
-    `forward` the message goes on to the agent, in that form.
+    `text` is its answer; `effects` come first, `overrides` last. `ends` are runs to be ended after the commit, `stopped` all
+    that a stop was about. With `forward` the message goes on to the agent, in that form.
     """
 
     text: str | None = None
@@ -83,6 +83,7 @@ class Said:
     overrides: Overrides | None = None
     ends: tuple[str, ...] = ()
     forward: Arrival | None = None
+    stopped: tuple[str, ...] | None = None
 
 
 Answer: TypeAlias = Callable[[Tree], Said]

@@ -28,7 +28,12 @@ async def stop(means: Means, asked: Asked) -> Answer:
 
     def answer(tree: Tree) -> Said:
         stopped = stopping.stop(tree, request, told=asked.reply_to)
-        return Said(text=_stop_text(stopped, asked), effects=stopped.effects, ends=stopped.runs)
+        return Said(
+            text=_stop_text(stopped, asked),
+            effects=stopped.effects,
+            ends=stopped.runs,
+            stopped=stopping.named(tree, stopped),
+        )
 
     return answer
 

@@ -109,11 +109,11 @@ class Desk:
             return _failing(error)
 
     async def _commit(self, asked: Asked, answer: Answer) -> Accepted:
-        inbound, ends, words = asked.arrival.inbound, dict[str, str](), list[str | None]()
+        inbound, ends, answers = asked.arrival.inbound, dict[str, str](), list[Said]()
 
         def decide(tree: Tree) -> Effects:
             ends.clear()
-            words.clear()
+            answers.clear()
             if asked.line.bare and not (tree.runs or tree.session.children):
                 return self._onward(tree, asked.arrival, ends)
             try:
@@ -121,7 +121,7 @@ class Desk:
             except RoostError as error:
                 said = Said(text=_sentences(error))
             ends.update(dict.fromkeys(said.ends, STOPPED))
-            words.append(said.text)
+            answers.append(said)
             return self._effects(tree, asked, said, ends)
 
         accepted = await self._means.store.accept_command(inbound, decide)
@@ -130,8 +130,13 @@ class Desk:
         for run_id, reason in ends.items():
             self._stops.end(run_id, reason)
         went_on = accepted.record.state is not InboundState.ANSWERED
-        aside = words[-1] if words and went_on else None
-        return replace(accepted, aside=aside, interrupts=queueing.INTERRUPTED in ends.values())
+        last = answers[-1] if answers else Said()
+        return replace(
+            accepted,
+            aside=last.text if went_on else None,
+            interrupts=queueing.INTERRUPTED in ends.values(),
+            stopped=last.stopped,
+        )
 
     def _effects(self, tree: Tree, asked: Asked, said: Said, ends: dict[str, str]) -> Effects:
         key, at, arrival = asked.key, asked.at, said.forward or self._words_beside(asked)

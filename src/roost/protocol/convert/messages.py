@@ -34,6 +34,10 @@ from roost.protocol.frames import encode
 INJECTED: JsonObject = {"model": NO_MODEL, "provider": "roost"}
 """What stands where a model is named, in what the gateway says itself."""
 CUT = "\n…(cut)"
+LARGEST = 16 * 1024 * 1024
+"""Of a row, or of several: beside them an answer holds other things, and who is sent a frame of more than 25 MiB breaks off."""
+_LEFT_OUT: JsonObject = {"type": "text", "text": "(left out: too large to be shown)"}
+_SMALL = 64 * 1024
 _AFRESH = frozenset({OpenedBy.NEW, OpenedBy.RESET, OpenedBy.DAILY, OpenedBy.IDLE})
 _GOES_ON = frozenset({OpenedBy.FORK, OpenedBy.BRANCH, OpenedBy.BACK})
 _UNTOLD: Mapping[str, str] = MappingProxyType({})
@@ -65,6 +69,22 @@ def message_row(
             return {**message_to_json(_cut(_masked(result, scanner), most_chars)), META: meta}
         case other:
             assert_never(other)
+
+
+def fitting(row: JsonObject) -> tuple[JsonObject, int]:
+    """A row that clients can take, and its size. Of one that is too large the largest parts are left out."""
+    size = len(encode(row))
+    if size <= LARGEST:
+        return row, size
+    small = {name: value for name, value in row.items() if len(encode(value)) <= _SMALL}
+    content, room, kept = row.get("content"), LARGEST - len(encode(small)), list[JsonValue]()
+    for block in content if isinstance(content, list) else ():
+        needed = len(encode(block))
+        fits = needed <= room
+        kept.append(block if fits else _LEFT_OUT)
+        room -= needed if fits else 0
+    lighter = {**small, "content": kept or [_LEFT_OUT]}
+    return lighter, len(encode(lighter))
 
 
 def waiting_row(
@@ -121,17 +141,18 @@ def past(
     most_bytes: int,
     reasons: Mapping[str, str] = _UNTOLD,
 ) -> Past:
-    """The newest entries that fit, at least one, each generation that was begun on purpose after its mark. `reasons` are why
+    """The newest entries that fit, at least one, which may need more but no more than any client can take; each generation that was begun on purpose after its mark. `reasons` are why
     a model took over, by the entry it began with."""
     marks = {one.session_id: one for one in generations if one.opened_by in _AFRESH | _GOES_ON}
-    rows, room, told = list[JsonObject](), most_bytes, 0
+    rows, room, told = list[JsonObject](), min(most_bytes, LARGEST), 0
     swept = Prescanned([text for entry in entries for text in _texts(entry)], scanner)
     for entry in reversed(entries):
         row = message_row(entry, name_of(entry.run_id) if entry.run_id else None, most_chars, swept)
         if row is not None:
             if reason := reasons.get(entry.id):
                 row = _because(row, reason)
-            room -= len(encode(row))
+            row, size = fitting(row)
+            room -= size
             if room < 0 and rows:
                 break
             rows.append(row)

@@ -24,6 +24,7 @@ from roost.protocol.convert.messages import INJECTED, answer_message, text_messa
 from roost.protocol.events import AGENT, CHAT, TOOL, Audience, WireEvent
 
 NOT_SAID = "no answer"
+STOPPED = "rpc"
 
 
 class Turn:
@@ -198,8 +199,8 @@ class Turn:
 
     def _stopped(self, outcome: Outcome, now: int) -> tuple[WireEvent, ...]:
         partial: dict[str, JsonValue] = {"message": text_message(self.text, now)} if self.text else {}
-        told: JsonObject = {"stopReason": "rpc", "errorMessage": outcome.error or NOT_SAID, **partial}
-        end: JsonObject = {**self._end("end", "rpc", now), "status": "cancelled", "aborted": True}
+        told: JsonObject = {"stopReason": STOPPED, "errorMessage": outcome.error or NOT_SAID, **partial}
+        end: JsonObject = {**self._end("end", STOPPED, now), "status": "cancelled", "aborted": True}
         return (self._chat("aborted", told), self._agent("lifecycle", end, now))
 
     def _failed(self, outcome: Outcome, now: int) -> tuple[WireEvent, ...]:

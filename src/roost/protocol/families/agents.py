@@ -6,7 +6,18 @@ from pydantic import Field
 
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.method import Method
-from roost.protocol.params import AgentId, Count, Name, NoParams, Params
+from roost.protocol.params import (
+    AgentId,
+    Count,
+    Name,
+    NoParams,
+    Params,
+    Place,
+    SessionName,
+    SessionOrNot,
+    Short,
+    Words,
+)
 from roost.protocol.scopes import Scope
 
 LONGEST_INSTRUCTIONS = 32_000
@@ -18,8 +29,8 @@ Instructions = Annotated[str, Field(min_length=1, max_length=LONGEST_INSTRUCTION
 class Recipient(Params):
     """A place on a channel."""
 
-    to: Name | None = None
-    channel: str | None = None
+    to: Place | None = None
+    channel: Short | None = None
     account_id: Name | None = None
     thread_id: Name | None = None
 
@@ -29,19 +40,19 @@ class AgentParams(Recipient):
     answer goes there; `extraSystemPrompt` stands below the system text of this run. Both are the gateway owner's. `label` and
     `lane` change nothing."""
 
-    message: Name
+    message: Words
     idempotency_key: Name
-    session_key: str | None = None
-    session_id: str | None = None
+    session_key: SessionOrNot | None = None
+    session_id: Short | None = None
     agent_id: AgentId | None = None
-    provider: str | None = None
-    model: str | None = None
-    thinking: str | None = None
+    provider: Short | None = None
+    model: Short | None = None
+    thinking: Short | None = None
     deliver: bool = False
     best_effort_deliver: bool = False
     timeout: Count = 0
     extra_system_prompt: Instructions | None = None
-    lane: str | None = None
+    lane: Short | None = None
     label: Name | None = None
 
 
@@ -49,14 +60,14 @@ class WaitParams(Params):
     """The same `runId` may name messages to several sessions: `sessionKey` says which is meant, otherwise it is the newest."""
 
     run_id: Name
-    session_key: Name | None = None
+    session_key: SessionName | None = None
     agent_id: AgentId | None = None
     timeout_ms: Count = 30_000
 
 
 class IdentityParams(Params):
     agent_id: AgentId | None = None
-    session_key: str | None = None
+    session_key: SessionOrNot | None = None
 
 
 class ModelsParams(Params):
@@ -64,7 +75,7 @@ class ModelsParams(Params):
 
     view: Literal["default", "configured", "provider-config", "all"] = "default"
     agent_id: AgentId | None = None
-    session_key: Name | None = None
+    session_key: SessionName | None = None
     provider: Name | None = None
     include_details: bool = False
     include_provider_capabilities: bool = False
@@ -80,7 +91,7 @@ class Models(TypedDict):
 class CommandsParams(Params):
     """All commands are `text`, on every channel and in every session: of the rest only `scope` changes anything."""
 
-    session_key: Name | None = None
+    session_key: SessionName | None = None
     agent_id: AgentId | None = None
     provider: Name | None = None
     scope: Literal["text", "native", "both"] = "both"
@@ -106,7 +117,7 @@ AGENT = Method(
 )
 WAIT = Method(
     name="agent.wait",
-    about="How a run ended, or `timeout`; a run that nobody knows has not ended.",
+    about="How a run ended, or `timeout`; a run that nobody knows has not ended. One that was stopped is a `timeout` with a `stopReason`.",
     params=WaitParams,
     result=dict[str, JsonValue],
     needs=Scope.WRITE,

@@ -5,7 +5,7 @@ from typing import Literal, Required, TypedDict
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.families.sessions import KeyParams
 from roost.protocol.method import Method
-from roost.protocol.params import AgentId, Count, Name, Params, Positive
+from roost.protocol.params import AgentId, Count, Name, Params, Positive, Said, SessionName, Short
 from roost.protocol.scopes import Scope
 
 # What whoever may write in a session may set on it; everything else is the administrator's.
@@ -19,18 +19,18 @@ class CreateParams(Params):
     """A session that is there already is left as it is. `parentSessionKey` must be one that the caller may see; the new one
     stands for itself and hangs below none."""
 
-    key: Name | None = None
+    key: SessionName | None = None
     idempotency_key: Name | None = None
     agent_id: AgentId | None = None
     label: Name | None = None
     display_name: Name | None = None
-    title_source: str | None = None
+    title_source: Short | None = None
     model: Name | None = None
     thinking_level: Name | None = None
-    parent_session_key: Name | None = None
+    parent_session_key: SessionName | None = None
     emit_command_hooks: bool = False
     succeeds_parent: bool = False
-    message: str | None = None
+    message: Said | None = None
     timeout_ms: Count | None = None
 
 
@@ -111,8 +111,8 @@ class Compacted(TypedDict, total=False):
 
 
 class SendParams(KeyParams):
-    message: str
-    thinking: str | None = None
+    message: Said
+    thinking: Short | None = None
     timeout_ms: Count | None = None
     idempotency_key: Name | None = None
 
@@ -121,7 +121,7 @@ class AbortParams(Params):
     """To stop everything in a session drops what waits in it; what waits behind a run that is stopped goes on. A
     `clearQueued` that asks for anything else is refused."""
 
-    key: Name | None = None
+    key: SessionName | None = None
     run_id: Name | None = None
     agent_id: AgentId | None = None
     clear_queued: bool | None = None
@@ -136,7 +136,7 @@ class Aborted(TypedDict):
 class ForkParams(Params):
     """`entryId` is what somebody said."""
 
-    session_key: Name
+    session_key: SessionName
     agent_id: AgentId | None = None
     entry_id: Name
 
@@ -155,7 +155,7 @@ class CleanupParams(Params):
     agent: Name | None = None
     all_agents: bool = False
     enforce: bool = False
-    active_key: Name | None = None
+    active_key: SessionName | None = None
     fix_missing: bool = False
     fix_dm_scope: bool = False
 

@@ -6,10 +6,24 @@ from pydantic import Field
 
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.method import Method
-from roost.protocol.params import AgentId, Count, Name, Names, Params, Positive
+from roost.protocol.params import (
+    AgentId,
+    Count,
+    Name,
+    Names,
+    Params,
+    Place,
+    Positive,
+    Said,
+    SessionName,
+    Short,
+    Words,
+)
+from roost.protocol.pictures import LONGEST_PICTURE
 from roost.protocol.scopes import Scope
 
 MOST_MESSAGES = 1_000
+MOST_PICTURES = 100
 LONGEST_KEY = 512
 
 Key = Annotated[str, Field(min_length=1, max_length=LONGEST_KEY)]
@@ -18,11 +32,11 @@ Key = Annotated[str, Field(min_length=1, max_length=LONGEST_KEY)]
 class Attachment(Params):
     """A picture, in base64: a PNG, JPEG, GIF or WebP, known by its content, or another, of which models are told only that there is one."""
 
-    type: str | None = None
-    mime_type: str | None = None
-    file_name: str | None = None
+    type: Short | None = None
+    mime_type: Short | None = None
+    file_name: Short | None = None
     origin: Literal["paste", "file"] | None = None
-    content: str
+    content: Annotated[str, Field(max_length=LONGEST_PICTURE)]
     size_bytes: float | None = None
     duration_ms: float | None = None
     width: float | None = None
@@ -40,7 +54,7 @@ class Originating(Params):
     """The place on a channel that a message came from."""
 
     originating_channel: Name | None = None
-    originating_to: Name | None = None
+    originating_to: Place | None = None
     originating_account_id: Name | None = None
     originating_thread_id: Name | None = None
 
@@ -52,11 +66,11 @@ class SendParams(Originating):
     session_key: Key
     agent_id: AgentId | None = None
     session_id: Name | None = None
-    message: str
-    thinking: str | None = None
+    message: Said
+    thinking: Short | None = None
     queue_mode: Literal["steer", "followup", "collect", "interrupt"] | None = None
     deliver: bool = False
-    attachments: Annotated[tuple[Attachment, ...], Field(strict=False)] = ()
+    attachments: Annotated[tuple[Attachment, ...], Field(strict=False, max_length=MOST_PICTURES)] = ()
     timeout_ms: Count | None = None
     suppress_command_interpretation: bool = False
     system_input_provenance: Relayed | None = None
@@ -65,7 +79,8 @@ class SendParams(Originating):
 
 class HistoryParams(Params):
     """`offset` passes over so many of the newest entries; give back `nextOffset` as it was. With `messageId` it is the page
-    that holds that message."""
+    that holds that message. There is at least one message, also if it is larger than `maxBytes`, and never more than any
+    client can take: of a larger one the largest parts are left out."""
 
     session_key: Key
     agent_id: AgentId | None = None
@@ -101,7 +116,7 @@ class Startup(History, total=False):
 
 class MetadataParams(Params):
     agent_id: AgentId | None = None
-    session_key: Name | None = None
+    session_key: SessionName | None = None
 
 
 class Metadata(TypedDict):
@@ -125,8 +140,8 @@ class Aborted(TypedDict):
 class InjectParams(Params):
     session_key: Key
     agent_id: AgentId | None = None
-    message: Name
-    label: str | None = None
+    message: Words
+    label: Short | None = None
 
 
 class Injected(TypedDict):
@@ -136,7 +151,7 @@ class Injected(TypedDict):
 
 SEND = Method(
     name="chat.send",
-    about="Says something in a session. `idempotencyKey` names the run; the same key again is the same message. A `sessionId` from before a reset means the session as it is; one of another session is refused. A chat command in it can do what the caller's scopes allow by a call. With `systemInputProvenance` it is another gateway's session that says it: it counts as no person's word, and nothing in it is a command. Where a run was ended for it (`queueMode` `interrupt`), it is answered with `interruptedActiveRun`.",
+    about="Says something in a session. `idempotencyKey` names the run; the same key again is the same message, and with other words or another place a `conflict`. A `sessionId` from before a reset means the session as it is; one of another session is refused. A chat command in it can do what the caller's scopes allow by a call. With `systemInputProvenance` it is another gateway's session that says it: it counts as no person's word, and nothing in it is a command. Where a run was ended for it (`queueMode` `interrupt`), it is answered with `interruptedActiveRun`; a `/stop` as `chat.abort` is, with `ok`, `aborted` and `runIds` beside.",
     params=SendParams,
     result=dict[str, JsonValue],
     needs=Scope.WRITE,

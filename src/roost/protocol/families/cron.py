@@ -4,14 +4,20 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 from pydantic import Field
 
-from roost.core.jobs import Missed, Overlap, Wake
+from roost.core.jobs import LONGEST_TEXT, Missed, Overlap, Wake
 from roost.core.jsonvalue import JsonObject
+from roost.core.keys import LONGEST_TEXT as LONGEST_KEY
 from roost.core.schedules import LAST_MOMENT
 from roost.protocol.method import Method
-from roost.protocol.params import AgentId, Count, Name, NoParams, Params, Positive
+from roost.protocol.params import AgentId, Count, Name, NoParams, Params, Place, Positive, SessionName, Short
 from roost.protocol.scopes import Scope
 
 MOST = 200
+LONGEST_DESCRIPTION = 4_000
+LONGEST_EVENT = 100_000
+LONGEST_TARGET = len("session:") + LONGEST_KEY
+
+JobText = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
 
 
 class AtParams(Params):
@@ -36,12 +42,12 @@ class CronParams(Params):
 
 class EventParams(Params):
     kind: Literal["systemEvent"]
-    text: Name
+    text: JobText
 
 
 class TurnParams(Params):
     kind: Literal["agentTurn"]
-    message: Name
+    message: JobText
     model: Name | None = None
     thinking: Name | None = None
     timeout_seconds: Annotated[float, Field(ge=0, strict=False, allow_inf_nan=False)] | None = None
@@ -50,15 +56,15 @@ class TurnParams(Params):
 class DeliveryParams(Params):
     mode: Literal["none", "announce", "webhook"]
     channel: Name | None = None
-    to: Name | None = None
+    to: Place | None = None
     account_id: Name | None = None
-    thread_id: str | int | None = None
+    thread_id: Short | int | None = None
     best_effort: bool | None = None
 
 
 ScheduleParams = Annotated[AtParams | EveryParams | CronParams, Field(discriminator="kind")]
 PayloadParams = Annotated[EventParams | TurnParams, Field(discriminator="kind")]
-Target = Annotated[str, Field(pattern="^(main|isolated|current|session:.+)$")]
+Target = Annotated[str, Field(pattern="^(main|isolated|current|session:.+)$", max_length=LONGEST_TARGET)]
 WakeMode = Annotated[Wake, Field(strict=False)]
 OnMissed = Annotated[Missed, Field(strict=False)]
 OnOverlap = Annotated[Overlap, Field(strict=False)]
@@ -69,8 +75,8 @@ class PatchParams(Params):
 
     name: Name | None = None
     agent_id: AgentId | None = None
-    session_key: Name | None = None
-    description: str | None = None
+    session_key: SessionName | None = None
+    description: Annotated[str, Field(max_length=LONGEST_DESCRIPTION)] | None = None
     enabled: bool | None = None
     delete_after_run: bool | None = None
     schedule: ScheduleParams | None = None
@@ -120,7 +126,7 @@ class ListParams(Params):
     include_disabled: bool = False
     limit: Annotated[int, Field(ge=1, le=MOST)] = 50
     offset: Count = 0
-    query: str = ""
+    query: Short = ""
     enabled: Literal["all", "enabled", "disabled"] | None = None
     schedule_kind: Literal["all", "at", "every", "cron"] = "all"
     agent_id: AgentId | None = None
@@ -132,8 +138,8 @@ class ListParams(Params):
 
 class WakeParams(Params):
     mode: WakeMode
-    text: Name
-    session_key: Name | None = None
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST_EVENT)]
+    session_key: SessionName | None = None
     agent_id: AgentId | None = None
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, TypedDict
 from pydantic import Field
 
 from roost.protocol.method import Method
-from roost.protocol.params import AgentId, Name, Params
+from roost.protocol.params import AgentId, Name, Params, Place, SessionOrNot, Short
 from roost.protocol.scopes import Scope
 
 LONGEST_MESSAGE = 100_000
@@ -14,9 +14,9 @@ Message = Annotated[str, Field(min_length=1, max_length=LONGEST_MESSAGE)]
 
 
 class SendParams(Params):
-    """The channel may be left out where there is only one on which people write, which `webhook` is not. Under the same `idempotencyKey` it is the same message."""
+    """The channel may be left out where there is only one on which people write, which `webhook` is not. Under the same `idempotencyKey` it is the same message; with other words or another place that is a `conflict`."""
 
-    to: Name
+    to: Place
     message: Message
     channel: Name | None = None
     account_id: Name | None = None
@@ -49,8 +49,8 @@ class ActionSend(Unable):
     """Where to, by `target` or by `to`, which may begin with the channel's name. Nothing but words can be sent; what a
     client says of itself changes nothing."""
 
-    target: Name | None = None
-    to: Name | None = None
+    target: Place | None = None
+    to: Place | None = None
     message: Message
     channel: Name | None = None
     account_id: Name | None = None
@@ -58,8 +58,8 @@ class ActionSend(Unable):
     action: Literal["send"] | None = None
     as_json: Annotated[bool, Field(alias="json")] = False
     verbose: bool = False
-    own_session: Annotated[str | None, Field(alias="__sessionKey")] = None
-    own_agent: Annotated[str | None, Field(alias="__agentId")] = None
+    own_session: Annotated[SessionOrNot | None, Field(alias="__sessionKey")] = None
+    own_agent: Annotated[Short | None, Field(alias="__agentId")] = None
 
 
 class ActionParams(Params):
@@ -70,10 +70,10 @@ class ActionParams(Params):
     params: ActionSend
     account_id: Name | None = None
     agent_id: AgentId | None = None
-    session_key: str | None = None
-    session_id: str | None = None
+    session_key: SessionOrNot | None = None
+    session_id: Short | None = None
     sender_is_owner: bool | None = None
-    conversation_read_origin: str | None = None
+    conversation_read_origin: Short | None = None
     idempotency_key: Name
 
 

@@ -7,12 +7,17 @@ from pydantic import JsonValue as Json
 
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.families.devices import Paired
+from roost.protocol.handshake import MAX_PAYLOAD
 from roost.protocol.method import Method
-from roost.protocol.params import Name, NoParams, Params
+from roost.protocol.params import Name, NoParams, Params, Said
 from roost.protocol.scopes import Role, Scope
 
 USUAL_MS = 30_000
 LONGEST_MS = 600_000
+# Who asked is told it twice, as a value and as text, in one frame.
+LONGEST_PAYLOAD = MAX_PAYLOAD * 2 // 5
+
+Payload = Annotated[str, Field(max_length=LONGEST_PAYLOAD)]
 
 
 class NodeParams(Params):
@@ -30,8 +35,8 @@ class InvokeParams(NodeParams):
 
 
 class Trouble(Params):
-    code: str | None = None
-    message: str | None = None
+    code: Said | None = None
+    message: Said | None = None
 
 
 class ResultParams(NodeParams):
@@ -40,7 +45,7 @@ class ResultParams(NodeParams):
     id: Name
     ok: bool
     payload: Json = None
-    payload_json: Annotated[str | None, Field(alias="payloadJSON")] = None
+    payload_json: Annotated[Payload | None, Field(alias="payloadJSON")] = None
     error: Trouble | None = None
 
 
@@ -50,7 +55,7 @@ class EventParams(Params):
 
     event: Name
     payload: Json = None
-    payload_json: Annotated[str | None, Field(alias="payloadJSON")] = None
+    payload_json: Annotated[Payload | None, Field(alias="payloadJSON")] = None
 
 
 class Able(TypedDict):

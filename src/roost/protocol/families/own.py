@@ -8,7 +8,7 @@ from roost.core.jsonvalue import JsonObject
 from roost.core.search import LONGEST_QUERY
 from roost.protocol.families.sessions import KeyParams
 from roost.protocol.method import Method
-from roost.protocol.params import AgentId, Count, Name, Params
+from roost.protocol.params import AgentId, Count, Name, Params, SessionName
 from roost.protocol.scopes import Scope
 
 MOST_HITS = 100
@@ -18,7 +18,7 @@ class SearchParams(Params):
     """Every word must occur; a phrase stands in double quotes."""
 
     query: Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY)]
-    key: Name | None = None
+    key: SessionName | None = None
     agent_id: AgentId | None = None
     offset: Count = 0
     limit: Annotated[int, Field(ge=1, le=MOST_HITS)] = 10
@@ -43,7 +43,7 @@ class CleanupParams(Params):
 
     dry_run: bool = False
     enforce: bool = False
-    active_key: Name | None = None
+    active_key: SessionName | None = None
 
 
 class Cleaned(TypedDict):

@@ -8,7 +8,7 @@ from roost.core.commands import Aspect
 from roost.core.jsonvalue import JsonObject
 from roost.protocol.families.sessions import KeyParams
 from roost.protocol.method import Method
-from roost.protocol.params import AgentId, Count, Name, Params
+from roost.protocol.params import AgentId, Count, Name, Params, SessionName
 from roost.protocol.scopes import Scope
 
 MOST_ROWS = 1_000
@@ -36,7 +36,7 @@ class TimelineParams(KeyParams):
     """The newest messages before a cursor, through every reset and compaction. What a filter passes over makes a page
     shorter, not the last."""
 
-    before: Annotated[str, Field(pattern=r"^[0-9]{1,18}:[0-9]{1,18}$")] | None = None
+    before: Annotated[str, Field(pattern=r"^[0-9]{1,18}:[0-9]{1,18}$", max_length=37)] | None = None
     limit: Rows = 200
     roles: Annotated[frozenset[Literal["user", "assistant", "toolResult", "system"]], Field(strict=False)] = (
         frozenset()
@@ -61,7 +61,7 @@ class Timeline(TypedDict):
 class DenialsParams(Params):
     """Of one session, those whose caller it was."""
 
-    key: Name | None = None
+    key: SessionName | None = None
     agent_id: AgentId | None = None
     limit: Rows = 100
 
@@ -74,7 +74,7 @@ class Denials(TypedDict):
 class LedgerParams(Params):
     """With `tree`, the calls of a session's descendants too. Times are UTC milliseconds."""
 
-    key: Name | None = None
+    key: SessionName | None = None
     agent_id: AgentId | None = None
     tree: bool = False
     since: Count | None = None

@@ -6,9 +6,9 @@ from pydantic import Field
 
 from roost.core.jsonvalue import JsonObject
 from roost.core.search import LONGEST_QUERY
-from roost.protocol.families.sessions import Filter
+from roost.protocol.families.sessions import Filter, SessionNames
 from roost.protocol.method import Method
-from roost.protocol.params import AgentId, Names, Params
+from roost.protocol.params import AgentId, Params
 from roost.protocol.scopes import Scope
 
 MOST_SEARCHED, MOST_HITS = 200, 25
@@ -20,7 +20,7 @@ class SearchParams(Params):
 
     query: Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY)]
     agent_id: AgentId | None = None
-    session_keys: Annotated[Names, Field(min_length=1, max_length=MOST_SEARCHED)] | None = None
+    session_keys: Annotated[SessionNames, Field(min_length=1, max_length=MOST_SEARCHED)] | None = None
     scope: Filter | None = None
     limit: Annotated[int, Field(ge=1, le=MOST_HITS)] = 10
 

@@ -5,13 +5,18 @@ from typing import Annotated, Literal, TypedDict
 from pydantic import Field
 
 from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.keys import LONGEST_TEXT as LONGEST_KEY
 from roost.protocol.method import Method
-from roost.protocol.params import AgentId, Count, Name, Names, Params, Positive
+from roost.protocol.params import AgentId, Count, Name, Params, Positive, SessionName, Short
 from roost.protocol.scopes import Scope
 
 DEFAULT_ROWS, MOST_ROWS = 100, 1_000
 MOST_BYTES = 6 * 1024 * 1024
 MOST_PREVIEWED = 64
+
+SessionNames = Annotated[tuple[SessionName, ...], Field(strict=False)]
+# A moment and the key of a session.
+Cursor = Annotated[str, Field(min_length=1, max_length=LONGEST_KEY + 32)]
 
 
 class Filter(Params):
@@ -24,9 +29,9 @@ class Filter(Params):
     exclude_cron: bool = False
     configured_agents_only: bool = False
     label: Name | None = None
-    spawned_by: Name | None = None
+    spawned_by: SessionName | None = None
     agent_id: AgentId | None = None
-    search: str | None = None
+    search: Short | None = None
     archived: bool | Literal["all"] = False
 
 
@@ -37,7 +42,7 @@ class ListParams(Filter):
 
     limit: Positive | None = None
     offset: Count = 0
-    cursor: Name | None = None
+    cursor: Cursor | None = None
     include_derived_titles: bool = False
     include_last_message: bool = False
     include_activity_summary: bool = False
@@ -61,7 +66,7 @@ class Listed(TypedDict):
 
 
 class KeyParams(Params):
-    key: Name
+    key: SessionName
     agent_id: AgentId | None = None
 
 
@@ -75,20 +80,20 @@ class Described(TypedDict):
 
 
 class Reference(Params):
-    key: Name
+    key: SessionName
     slug: Name | None = None
 
 
 class ResolveParams(Params):
     """`shortId` is how the UUID begins that a key ends with, without its dashes."""
 
-    key: Name | None = None
+    key: SessionName | None = None
     session_id: Name | None = None
     label: Name | None = None
     reference: Reference | None = None
-    short_id: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{8,32}$")] | None = None
+    short_id: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{8,32}$", max_length=32)] | None = None
     agent_id: AgentId | None = None
-    spawned_by: Name | None = None
+    spawned_by: SessionName | None = None
     include_global: bool = True
     include_unknown: bool = False
     allow_missing: bool = False
@@ -101,7 +106,7 @@ class Resolved(TypedDict, total=False):
 
 
 class PreviewParams(Params):
-    keys: Annotated[Names, Field(max_length=MOST_PREVIEWED)]
+    keys: Annotated[SessionNames, Field(max_length=MOST_PREVIEWED)]
     limit: Positive = 12
     max_chars: Annotated[int, Field(ge=20)] = 240
 

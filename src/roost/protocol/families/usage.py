@@ -7,7 +7,7 @@ from pydantic import Field
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.families.sessions import KeyParams
 from roost.protocol.method import Method
-from roost.protocol.params import AgentId, Name, Params, Positive
+from roost.protocol.params import AgentId, Name, Params, Positive, SessionName, Short
 from roost.protocol.scopes import Scope
 
 MOST_DAYS = 3_660
@@ -21,10 +21,10 @@ class Span(Params):
     `utcOffset` as `UTC+2`."""
 
     agent_id: AgentId | None = None
-    start_date: str | None = None
-    end_date: str | None = None
+    start_date: Short | None = None
+    end_date: Short | None = None
     mode: Literal["utc", "gateway", "specific"] | None = None
-    utc_offset: str | None = None
+    utc_offset: Short | None = None
     time_zone: Name | None = None
     agent_scope: Literal["all"] | None = None
 
@@ -32,7 +32,7 @@ class Span(Params):
 class UsageParams(Span):
     """Days are those of UTC, unless `mode`, `timeZone` or `utcOffset` say otherwise."""
 
-    key: Name | None = None
+    key: SessionName | None = None
     range: Literal["7d", "30d", "90d", "1y", "all"] | None = None
     group_by: Literal["instance"] = "instance"
     include_historical: bool = False

@@ -15,6 +15,7 @@ from roost.protocol.convert.messages import Past, past, waiting_row
 from roost.protocol.convert.turns import Turn
 from roost.protocol.families import chat
 from roost.protocol.families.chat import History, Injected, Startup
+from roost.protocol.frames import encode
 from roost.server.calls import Call
 from roost.server.fanout import Fanout
 from roost.server.handlers.catalogue import agent_rows, command_rows, defaults, model_rows
@@ -23,6 +24,7 @@ from roost.server.house import House
 
 NO_INPUTS: JsonObject = {"items": [], "total": 0}
 MOST_WAITING = 20
+MOST_WAITING_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,13 +146,16 @@ def _unread(records: Sequence[InboundRecord], page: HistoryPage) -> Sequence[Inb
 def _waiting(house: House, records: Sequence[InboundRecord], params: chat.HistoryParams) -> JsonObject:
     """What was said and no run has read yet, oldest first; of more than fit the newest, before a place if one is given."""
     before = len(records) + 1 if params.pending_before is None else params.pending_before
-    shown = records[: before - 1][-MOST_WAITING:]
-    first = min(before, len(records) + 1) - len(shown)
-    items: list[JsonValue] = [
-        waiting_row(one, _name(house, one), params.max_chars, house.scanner) for one in shown
-    ]
+    items, room = list[JsonValue](), MOST_WAITING_BYTES
+    for one in reversed(records[: before - 1][-MOST_WAITING:]):
+        row = waiting_row(one, _name(house, one), params.max_chars, house.scanner)
+        room -= len(encode(row))
+        if room < 0 and items:
+            break
+        items.append(row)
+    first = min(before, len(records) + 1) - len(items)
     earlier: dict[str, JsonValue] = {"nextBefore": first} if first > 1 else {}
-    return {"items": items, "total": len(records), **earlier}
+    return {"items": items[::-1], "total": len(records), **earlier}
 
 
 def _name(house: House, record: InboundRecord) -> str | None:

@@ -13,7 +13,7 @@ from roost.core.sources import node_key
 from roost.protocol.families import nodes
 from roost.protocol.families.devices import Paired
 from roost.protocol.families.nodes import Described, Heard, Invoked, NodeRow, Nodes, Taken
-from roost.protocol.params import NoParams
+from roost.protocol.params import LONGEST_NAME, NoParams
 from roost.server.calls import Call
 from roost.server.handlers.devices import listed
 from roost.server.handlers.talking import Talk, Words
@@ -101,7 +101,7 @@ class Saying:
         words = Words(
             key=node_key(agent, node_id, _text(said, "sessionKey")),
             text=text,
-            name=_text(said, "eventId") or house.new_id(),
+            name=_event_id(said) or house.new_id(),
             commands=Commands.WORDS,
         )
         await self._talk.say(call, words)
@@ -118,6 +118,13 @@ def _payload(params: nodes.EventParams) -> JsonObject:
 def _text(said: JsonObject, field: str) -> str | None:
     value = said.get(field)
     return value if isinstance(value, str) and value.strip() else None
+
+
+def _event_id(said: JsonObject) -> str | None:
+    given = _text(said, "eventId")
+    if given is not None and len(given) > LONGEST_NAME:
+        raise InvalidInput(f"an `eventId` has at most {LONGEST_NAME} characters", hint="give a shorter one")
+    return given
 
 
 def _value(text: str) -> JsonValue:

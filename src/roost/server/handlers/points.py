@@ -8,7 +8,7 @@ from roost.core.jsonvalue import JsonObject
 from roost.core.points import Pointed, deleting, difference, saving
 from roost.core.timeline import Segment
 from roost.core.visibility import Operation
-from roost.protocol.convert.messages import message_row
+from roost.protocol.convert.messages import LARGEST, fitting, message_row
 from roost.protocol.convert.points import changed_row, point_row
 from roost.protocol.families import points
 from roost.protocol.families.operations import Forked
@@ -78,7 +78,7 @@ async def _pointed(call: Call, operation: Operation, params: KeyParams) -> Point
 
 
 async def _messages(call: Call, segments: Iterable[Segment], limit: int) -> Messages:
-    count, last = 0, deque[JsonObject](maxlen=limit)
+    count, size, last = 0, 0, deque[tuple[JsonObject, int]]()
     for segment in segments:
         after, through = segment.after, segment.through or 0
         while after < through:
@@ -87,6 +87,9 @@ async def _messages(call: Call, segments: Iterable[Segment], limit: int) -> Mess
                 row = message_row(entry, None, _MOST_CHARS, call.house.scanner)
                 if row is not None:
                     count += 1
-                    last.append(row)
+                    last.append(fitting(row))
+                    size += last[-1][1]
+                while len(last) > limit or (size > LARGEST and len(last) > 1):
+                    size -= last.popleft()[1]
             after = step
-    return Messages(count=count, messages=[*last])
+    return Messages(count=count, messages=[row for row, _ in last])

@@ -5,19 +5,20 @@ from typing import assert_never
 
 from roost.core.addressed import Addressed, Commands
 from roost.core.errors import InvalidInput, NotFound
-from roost.core.inbound import InboundRecord, InboundState
+from roost.core.inbound import InboundRecord, InboundState, digest_of
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
-from roost.core.messages import Image
+from roost.core.messages import Image, StopReason
 from roost.core.queuesettings import QueueMode
 from roost.core.references import refuse_mismatch
-from roost.core.runs import Request, Run
+from roost.core.runs import Request, Run, RunState
 from roost.core.thinking import ThinkingLevel
 from roost.core.visibility import Operation
 from roost.engine.inbox import TurnedAway
 from roost.engine.reaching import reach
 from roost.engine.waits import Waited
 from roost.ports import Accepted
+from roost.protocol.convert.turns import STOPPED
 from roost.protocol.families import agents, changes, chat
 from roost.protocol.frames import ErrorCode, Failure
 from roost.protocol.pictures import picture
@@ -93,6 +94,12 @@ class Talk:
         if accepted.duplicate:
             status = "ok" if await self._is_over(call, accepted.record) else "in_flight"
         ended: dict[str, JsonValue] = {"interruptedActiveRun": True} if accepted.interrupts else {}
+        if accepted.stopped is not None:
+            ended |= {
+                "ok": True,
+                "aborted": bool(accepted.stopped),
+                "runIds": [*map(call.house.sends.name, accepted.stopped)],
+            }
         return {"runId": words.name, "sessionKey": str(words.key), "status": status, **ended}
 
     async def say(self, call: Call, words: Words) -> Accepted:
@@ -107,6 +114,7 @@ class Talk:
             text=words.text,
             run_id=house.new_id(),
             idempotency_key=words.name,
+            digest=_digest(words),
             scopes=call.client.admitted.scopes,
             images=words.images,
             reply_to=route,
@@ -118,11 +126,13 @@ class Talk:
             relayed=words.relayed,
         )
         send = Send(name=words.name, principal=said.principal, key=words.key, run_id=said.run_id)
+        known = (words.key, words.name) in call.client.began
         call.client.began.add((words.key, words.name))
         try:
             accepted = await self._taken(call, said, send)
         except BaseException:
-            call.client.began.discard((words.key, words.name))
+            if not known:
+                call.client.began.discard((words.key, words.name))
             raise
         if accepted.aside:
             # Not by the name of the message: that is a row of the transcript, and this is none.
@@ -246,7 +256,7 @@ class Talk:
             "startedAt": run.started_at if run else None,
             "endedAt": run.outcome.at if run and run.outcome else None,
             "error": end.reason if end.fate is Fate.ERROR else None,
-            "stopReason": "stop" if end.fate is Fate.OK else None,
+            "stopReason": _stop_reason(waited, end),
             "terminalReply": _reply(end) if end.fate is Fate.OK else None,
         }
         shown = {name: value for name, value in told.items() if value is not None}
@@ -296,6 +306,14 @@ class Talk:
         return tuple(name if one == run_id and name else house.sends.name(one) for one in stopped)
 
 
+def _digest(words: Words) -> str:
+    """Of what was given: where an answer goes by itself may change until it is given again."""
+    to = words.place.to if words.place else None
+    place = () if to is None else (to.channel, to.account, to.to, to.thread or "")
+    pictures = (part for image in words.images for part in (image.mime, image.data))
+    return digest_of(words.text, str(len(words.images)), *pictures, *place)
+
+
 def _refuse_empty(text: str, images: tuple[Image, ...]) -> None:
     if not text.strip() and not images:
         raise InvalidInput("message or attachment required")
@@ -318,6 +336,14 @@ def _reply(end: Ending) -> JsonObject:
     return {"disposition": "visible", "text": end.said} if end.said else {"disposition": "silent"}
 
 
+def _stop_reason(waited: Waited, end: Ending) -> str | None:
+    """As the events of the run say it."""
+    outcome = waited.run.outcome if waited.run else None
+    if end.fate is Fate.TIMEOUT and outcome is not None and outcome.state is RunState.KILLED:
+        return STOPPED
+    return str(end.stop or StopReason.STOP) if end.fate is Fate.OK else None
+
+
 def _final(name: str, waited: Waited) -> dict[str, JsonValue]:
     end = ending(waited)
     told: dict[str, JsonValue] = {"runId": name, "status": str(end.fate)}
@@ -325,7 +351,7 @@ def _final(name: str, waited: Waited) -> dict[str, JsonValue]:
         case Fate.ERROR:
             return {**told, "summary": end.reason}
         case Fate.TIMEOUT:
-            return {**told, "summary": "aborted", "stopReason": "rpc"}
+            return {**told, "summary": "aborted", "stopReason": STOPPED}
         case Fate.OK:
             payloads: list[JsonValue] = [{"text": end.said, "mediaUrl": None}] if end.said else []
             meta = _meta(waited.run) if waited.run else {"durationMs": 0}

@@ -11,8 +11,9 @@ from roost.core.addressed import Addressed, Commands
 from roost.core.errors import InvalidInput, NotFound, RoostError
 from roost.core.events import Event, EventKind
 from roost.core.feeds import FeedItem
+from roost.core.inbound import refuse_other
 from roost.core.keys import SessionKey
-from roost.core.messages import Usage
+from roost.core.messages import StopReason, Usage
 from roost.core.previews import RunOver, SpokenText
 from roost.core.queries import LedgerQuery
 from roost.core.queuesettings import QueueMode
@@ -38,9 +39,10 @@ Say: TypeAlias = Callable[[str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """`failure` says why there is none."""
+    """`failure` says why there is none; one that is `cut` ends where there was no more room."""
 
     text: str = ""
+    cut: bool = False
     usage: Usage = NOTHING
     failure: str | None = None
 
@@ -107,6 +109,12 @@ class Question:
                 await self._leave(run_id, over=over, revoked=stay.revoked)
         return reply
 
+    async def refuse_other(self, wanted: Wanted) -> None:
+        """Raises where its name is that of another question, before anything is told."""
+        known = await self.house.store.inbound_by_key(self.caller.principal, self.key, self.name)
+        if known is not None:
+            refuse_other(known.inbound.source.digest, wanted.digest)
+
     async def _asked(self, run_id: str, wanted: Wanted, say: Say | None) -> Reply:
         before = await self.house.store.session(self.key)
         accepted = await self._accept(run_id, wanted, remembered=before is not None)
@@ -126,6 +134,7 @@ class Question:
             text=wanted.words(remembered=remembered),
             run_id=run_id,
             idempotency_key=self.name,
+            digest=wanted.digest,
             images=wanted.images,
             mode=QueueMode.FOLLOWUP,
             commands=Commands.WORDS,
@@ -153,7 +162,7 @@ class Question:
         if end.fate is not Fate.OK:
             return Reply(failure=end.reason)
         usage = await self._usage(waited.run) if waited.run else NOTHING
-        return Reply(text=end.said or "", usage=usage)
+        return Reply(text=end.said or "", cut=end.stop is StopReason.LENGTH, usage=usage)
 
     async def _usage(self, run: Run) -> Usage:
         """What all its calls used, or about that where nobody counted."""

@@ -23,19 +23,21 @@ from roost.protocol.completions import (
     model_rows,
     read_wanted,
 )
+from roost.protocol.params import LONGEST_NAME
 from roost.protocol.scopes import Scope
 from roost.protocol.traces import trace_of
 from roost.server.auth import Admitted
 from roost.server.house import House
 from roost.server.http.asking import Question
 from roost.server.http.entry import Entry
-from roost.server.http.offers import EVENTS, JSON, NOT_FOUND, UNFIT, WRITE, Body, Offer
+from roost.server.http.offers import EVENTS, JSON, NOT_FOUND, TAKEN, UNFIT, WRITE, Body, Offer
 from roost.server.http.pages import Json, Turned, read_json
 from roost.server.http.streams import DONE, Emit, EventStream, event, while_there
 
 CHOSEN_KEY = "x-openclaw-session-key"
 CHOSEN_MODEL = "x-openclaw-model"
 CHOSEN_AGENT = "x-openclaw-agent-id"
+KEY = "idempotency-key"
 
 MODELS = Offer(paths=("/v1/models",), about="The agents, as models.", needs=Scope.READ, gives={JSON: Models})
 MODEL = Offer(
@@ -53,11 +55,11 @@ COMPLETE = Offer(
     body=Body(schema=CompletionParams, most=20 * 1024 * 1024),
     headers={
         CHOSEN_AGENT: "Another agent than `model` names.",
-        "idempotency-key": "Makes a question the same question.",
+        KEY: "Makes a question the same question.",
         "traceparent": "The trace it belongs to.",
     },
     gives={JSON: Completion, EVENTS: {}},
-    refuses=(NOT_FOUND, UNFIT),
+    refuses=(NOT_FOUND, TAKEN, UNFIT),
 )
 
 
@@ -88,7 +90,7 @@ class Completions:
             raise InvalidInput("a caller does not choose an agent's model", hint="set it on the agent")
         wanted = read_wanted(await read_json(request, COMPLETE))
         agent = self._agent(wanted.model, request.headers.get(CHOSEN_AGENT))
-        name = request.headers.get("idempotency-key") or None
+        name = _name(request.headers.get(KEY))
         question = Question(
             house=self._house,
             caller=PersonCaller(principal=admitted.principal),
@@ -99,6 +101,8 @@ class Completions:
             thrown_away=wanted.user is None and name is None,
             named=name is not None,
         )
+        if name is not None:
+            await question.refuse_other(wanted)
         return await self._answer(request, question, wanted, admitted)
 
     @property
@@ -141,7 +145,7 @@ class Completions:
             raise Turned(stay.why.status, stay.why.reason, stay.why.kind)
         if reply.failure is not None:
             raise Turned(UNFIT, reply.failure, "api_error")
-        return Json(shape.whole(reply.text, reply.usage))
+        return Json(shape.whole(reply.text, reply.usage, cut=reply.cut))
 
 
 async def _stream(question: Question, wanted: Wanted, shape: Shape, admitted: Admitted, emit: Emit) -> None:
@@ -155,10 +159,16 @@ async def _stream(question: Question, wanted: Wanted, shape: Shape, admitted: Ad
     if failure is not None:
         await emit(event({"error": {"message": failure, "type": "api_error"}}))
     else:
-        await emit(event(shape.chunk({}, "stop")))
+        await emit(event(shape.end(cut=reply.cut)))
         if wanted.counts:
             await emit(event(shape.spent(reply.usage)))
     await emit(DONE)
+
+
+def _name(given: str | None) -> str | None:
+    if given and len(given) > LONGEST_NAME:
+        raise InvalidInput(f"`{KEY}` has at most {LONGEST_NAME} characters", hint="give a shorter one")
+    return given or None
 
 
 def _quoted(name: str) -> str:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Send
 from starlette.types import Scope as Asgi
 
-from roost.core.errors import Forbidden, InvalidInput, NotFound, RoostError
+from roost.core.errors import Forbidden, InvalidInput, KeyTaken, NotFound, RoostError
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.frames import encode, parse
 from roost.server.http.offers import (
@@ -20,6 +20,7 @@ from roost.server.http.offers import (
     JSON,
     LATE,
     NOT_FOUND,
+    TAKEN,
     TOO_LARGE,
     UNKNOWN_VERB,
     Failure,
@@ -97,6 +98,8 @@ def turned_away(refused: RoostError) -> Turned:
             return Turned(FORBIDDEN, str(refused), "forbidden")
         case InvalidInput():
             return Turned(BAD, str(refused), "invalid_request_error")
+        case KeyTaken():
+            return Turned(TAKEN, str(refused), refused.code)
         case _:
             return Turned(AWAY, str(refused), "unavailable")
 

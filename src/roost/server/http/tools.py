@@ -19,7 +19,7 @@ from roost.core.tools import ToolOutcome
 from roost.core.visibility import Operation, PersonCaller
 from roost.engine.invoking import Wish, invoke
 from roost.ports import Tool
-from roost.protocol.params import AgentId, Name, Params, read_params
+from roost.protocol.params import AgentId, Name, Params, SessionName, Short, read_params
 from roost.protocol.scopes import Scope, holds
 from roost.protocol.traces import trace_of
 from roost.server.auth import Admitted
@@ -57,10 +57,10 @@ class InvokeParams(Params):
     tool: Name | None = None
     name: Name | None = None
     args: Annotated[dict[str, AnyJson], Field(default_factory=dict)]
-    action: str | None = None
-    session_key: Name | None = None
+    action: Short | None = None
+    session_key: SessionName | None = None
     agent_id: AgentId | None = None
-    idempotency_key: str | None = None
+    idempotency_key: Short | None = None
 
 
 class TextBlock(TypedDict):

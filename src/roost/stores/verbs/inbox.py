@@ -10,7 +10,7 @@ from roost.core.errors import InvalidInput
 from roost.core.events import EventKind
 from roost.core.exchanges import ExchangeState
 from roost.core.facts import takes_part
-from roost.core.inbound import Inbound, InboundRecord, InboundState, InputMode
+from roost.core.inbound import Inbound, InboundRecord, InboundState, InputMode, refuse_other
 from roost.core.inputs import acting
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
@@ -87,8 +87,10 @@ async def _take(unit: Unit, run: Run, render: Render) -> tuple[Entry, ...]:
 
 async def _accept(unit: Unit, *, inbound: Inbound, effects: Callable[[Unit], Awaitable[Effects]]) -> Accepted:
     await unit.session(inbound.key)
-    known = await unit.tables.same_inbound(unit.sealed(inbound))
+    given = unit.sealed(inbound)
+    known = await unit.tables.same_inbound(given)
     if known is not None:
+        refuse_other(known.inbound.source.digest, given.source.digest)
         return Accepted(record=known, duplicate=True)
     await apply(unit, await effects(unit))
     record = await unit.tables.inbound(inbound.id)

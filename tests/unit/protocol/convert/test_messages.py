@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from roost.core.entries import Entry
-from roost.core.jsonvalue import JsonObject
+from roost.core.jsonvalue import JsonObject, as_object
 from roost.core.messages import (
     AssistantMessage,
     Body,
@@ -21,7 +21,8 @@ from roost.core.messages import (
     UserMessage,
 )
 from roost.core.sessions import Generation, OpenedBy
-from roost.protocol.convert.messages import message_row, past, text_message
+from roost.protocol.convert.messages import LARGEST, fitting, message_row, past, text_message
+from roost.protocol.frames import encode
 from roost.scanners.stdlib import StdlibScanner
 from roost.testing.builders import MAIN
 
@@ -165,6 +166,24 @@ def test_only_the_newest_rows_fit_and_one_always_does() -> None:
     assert kinds(past(entries, (), str, scanner=StdlibScanner(), most_chars=10, most_bytes=1).rows) == ["3"]
     two = past(entries, (), str, scanner=StdlibScanner(), most_chars=10, most_bytes=400)
     assert (kinds(two.rows), two.entries) == (["2", "3"], 2)
+
+
+@pytest.mark.requirement("S23", "P26")
+def test_of_a_row_that_no_client_could_take_the_largest_parts_are_left_out() -> None:
+    parts = (Text("look"), *(Image(mime="image/png", data="A" * (7 << 20)),) * 3, Text("at these"))
+    large = UserMessage(content=parts, at=5, provenance=HUMAN, sender="x" * 100_000)
+    (shown,) = past((entry(large),), (), str, scanner=StdlibScanner(), most_chars=10, most_bytes=10**9).rows
+    content = shown["content"]
+    assert isinstance(content, list)
+    assert [one["type"] for one in map(as_object, content)] == ["text", "image", "image", "text", "text"]
+    assert content[3] == {"type": "text", "text": "(left out: too large to be shown)"}
+    assert content[4] == {"type": "text", "text": "at these"}
+    assert (shown["role"], shown["__openclaw"]) == ("user", {"id": "e-1", "seq": 1, "senderIsOwner": True})
+    assert "sender" not in shown
+    assert len(encode(shown)) <= LARGEST
+    lighter, size = fitting({"role": "user", "content": "x" * LARGEST})
+    assert lighter["content"] == [content[3]]
+    assert size == len(encode(lighter))
 
 
 def test_the_words_of_an_event_are_one_block() -> None:

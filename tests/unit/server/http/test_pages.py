@@ -2,7 +2,7 @@
 
 import pytest
 
-from roost.core.errors import Forbidden, InvalidInput, NotFound, RoostError, StoreUnavailable
+from roost.core.errors import Forbidden, InvalidInput, KeyTaken, NotFound, RoostError, StoreUnavailable
 from roost.server.http.pages import Turned, turned_away
 
 
@@ -12,6 +12,7 @@ from roost.server.http.pages import Turned, turned_away
         (NotFound("no"), 404),
         (Forbidden("no"), 403),
         (InvalidInput("no"), 400),
+        (KeyTaken("no"), 409),
         (StoreUnavailable("no"), 503),
     ],
 )
