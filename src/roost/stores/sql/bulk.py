@@ -52,7 +52,7 @@ TABLES = (
     Table("runs", ("seq",)),
     Table("exchanges"),
     Table("completions", ("seq",)),
-    Table("registry", ("name",)),
+    Table("devices", ("name",)),
     Table("thread_bindings", ("address",)),
     Table("points", ("key", "name")),
     Table("deliveries", ("seq",)),

@@ -318,13 +318,13 @@ SELECT body FROM completions WHERE requester = ? ORDER BY seq;
 SELECT body FROM completions WHERE requester = ? AND batch = ? ORDER BY seq;
 
 -- name: registered
-SELECT body FROM registry ORDER BY name;
+SELECT body FROM devices ORDER BY name;
 
 -- name: put_registered
-INSERT INTO registry (name, body, tenant) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET body = excluded.body;
+INSERT INTO devices (name, body, tenant) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET body = excluded.body;
 
 -- name: delete_registered
-DELETE FROM registry WHERE name = ?;
+DELETE FROM devices WHERE name = ?;
 
 -- name: put_participant
 INSERT INTO participants (session, principal) VALUES (?, ?) ON CONFLICT DO NOTHING;

@@ -238,7 +238,7 @@ CREATE INDEX completions_owed ON completions (requester) WHERE acknowledged_at I
 CREATE INDEX completions_by_child ON completions (child) WHERE acknowledged_at IS NULL;
 CREATE INDEX completions_heard ON completions (acknowledged_at) WHERE acknowledged_at IS NOT NULL;
 
-CREATE TABLE registry (
+CREATE TABLE devices (
     name   TEXT PRIMARY KEY,
     tenant TEXT NOT NULL DEFAULT 'default',
     body   TEXT NOT NULL

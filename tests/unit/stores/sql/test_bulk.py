@@ -52,7 +52,7 @@ class Broken(SqliteBulk):
             setattr(self, name, getattr(store, name))
 
     async def rows(self, table: Table, columns: Sequence[str]) -> Batches:
-        if table.name != "registry":
+        if table.name != "devices":
             async for rows in self._store.rows(table, columns):
                 yield rows
         else:
@@ -62,9 +62,9 @@ class Broken(SqliteBulk):
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        ([], "row 1 of registry did not arrive"),
-        ([("other", "t", "b")], "row 1 of registry did not arrive"),
-        ([("name 1 ☂", "tenant 1 ☂", '{"created_at":1,"phase":"done","outcome":null}')], "row 2 of registry"),
+        ([], "row 1 of devices did not arrive"),
+        ([("other", "t", "b")], "row 1 of devices did not arrive"),
+        ([("name 1 ☂", "tenant 1 ☂", '{"created_at":1,"phase":"done","outcome":null}')], "row 2 of devices"),
     ],
 )
 async def test_what_did_not_arrive_is_found(full: Path, tmp_path: Path, rows: list[Row], told: str) -> None:
@@ -78,7 +78,7 @@ async def test_rows_that_nobody_wrote_are_found(tmp_path: Path) -> None:
     async with bulk.target(empty, no_time):
         pass
     async with bulk.source(empty, no_time) as source, bulk.target(tmp_path / "new.db", no_time) as target:
-        with pytest.raises(StoreCorrupt, match="more rows in registry"):
+        with pytest.raises(StoreCorrupt, match="more rows in devices"):
             await copy(source, Broken(target, [("n", "t", "b")]), lambda rows: None)
 
 
