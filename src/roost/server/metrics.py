@@ -3,7 +3,7 @@
 from collections import deque
 
 import anyio
-from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_1_0_0
 
 from roost.core.leases import Lease
@@ -62,6 +62,13 @@ class Meters:
         )
         self._leases = Gauge("roost_leases", "Gateways that hold a lease.", registry=own)
         self._connections = Gauge("roost_connections", "Clients that are in.", registry=own)
+        self._turned_away = Counter(
+            "roost_turned_away", "Who was not let in, by the code of the refusal.", ("code",), registry=own
+        )
+
+    def turned_away(self, code: str) -> None:
+        """Somebody was not let in."""
+        self._turned_away.labels(code).inc()
 
     def over(self, run: Run) -> None:
         """A run has ended."""
