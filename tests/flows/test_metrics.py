@@ -5,10 +5,11 @@ from dataclasses import replace
 import anyio
 
 from roost.core.addresses import Address
-from roost.core.deliveries import Delivery, DeliveryKind
+from roost.core.deliveries import Delivery, DeliveryKind, DeliveryState
 from roost.core.effects import AddDelivery, QueueRun
 from roost.core.keys import SessionKey
 from roost.core.workload import UNDONE
+from roost.engine.outbox import DELIVERIES
 from roost.server.metrics import LOOK_MS
 from roost.testing import builders
 from roost.testing.clock import FakeClock
@@ -16,6 +17,7 @@ from roost.testing.scripts import Say, Until
 from tests.flows.served import Opened
 
 LATER = 2**52
+STEERING = {"sessionKey": "main", "message": "more", "queueMode": "steer"}
 
 
 async def test_every_figure_moves_by_what_it_is_named_for(opened: Opened) -> None:
@@ -59,8 +61,21 @@ async def test_every_figure_moves_by_what_it_is_named_for(opened: Opened) -> Non
         # Nobody serves that channel: it is given up at some time, and counted all the while.
         now = await figures()
         assert sum(now[f'roost_deliveries{{state="{state}"}}'] for state in UNDONE) == 1
+        await client.call("chat.send", {**STEERING, "idempotencyKey": "b"})
+        await client.call("chat.send", {**STEERING, "idempotencyKey": "c"})
+        assert await figure("roost_messages_waiting") == 2
+
+        async def given_up() -> Delivery | None:
+            return next(iter(await gate.house.store.deliveries(DeliveryState.FAILED, 5)), None)
+
+        undone = await gate.house.store.wait_for(DELIVERIES, given_up)
+        ended = 'roost_deliveries_ended_total{state="%s"}'
+        assert await figure(ended % "failed") == 1
+        await client.call("deliveries.dismiss", {"id": undone.id})
+        assert await figure(ended % "dismissed") == 1
+        assert await figure(ended % "confirmed") == 0
         turns = 'roost_run_seconds_count{kind="turn",state="done"}'
         thought.set()
-        await client.event("chat", state="final")
+        await client.event("chat", state="final", runId="a")
         assert await figure(turns) >= 1
         assert await figure("roost_run_wait_seconds_count") >= 1

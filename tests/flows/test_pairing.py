@@ -71,8 +71,9 @@ async def let_in(bench: Bench, client: LocalClient, sender: Sender = BOB) -> str
 
 @KINDS
 async def test_a_stranger_is_told_a_code_and_is_heard_once_the_owner_was_given_it(
-    kind: str, tmp_path: Path
+    kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO")
     async with doors(tmp_path, kind) as (bench, _, client):
         (notice,) = await wrote(bench)
         assert bench.model.requests == []
@@ -84,6 +85,7 @@ async def test_a_stranger_is_told_a_code_and_is_heard_once_the_owner_was_given_i
         assert code_in(notice) not in str(asking)
         decided = await client.call("people.approve", {"code": code_in(notice).lower()})
         assert (decided["decision"], decided["person"]["senderId"]) == ("approved", "bob")
+        assert "loopback:bob was approved by owner" in caplog.messages
         await bench.say("and now?", BOB)
         assert (await bench.replies(BOB, 2))[1:] == ("hello",)
         listed = await client.call("people.list")

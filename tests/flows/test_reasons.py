@@ -25,6 +25,7 @@ from tests.contract.scenes import change
 from tests.contract.scenes import opened as open_session
 from tests.flows.gateways import SPEC
 from tests.flows.served import Gate, Opened, send
+from tests.flows.test_http import Stub
 
 ALICE = {"auth": {"token": "alice-token"}}
 KEYED = (
@@ -202,6 +203,40 @@ async def test_what_was_refused_is_told_to_the_owner_and_tells_nobody_else_what_
         assert [one["rule"] for one in here] == ["missing scope: operator.admin"]
         assert len((await owner.call("sessions.denials", {"limit": 1}))["denials"]) == 1
         assert (await alice.call("sessions.denials", {}))["denials"] == []
+
+
+@pytest.mark.requirement("P29", "F9")
+async def test_what_was_refused_in_one_session_is_told_of_that_session_and_of_no_other(
+    opened: Opened,
+) -> None:
+    async with opened() as (gate, owner), gate.client(**ALICE) as alice, gate.browser() as http:
+        gate.bench.tools = (Stub("sessions_list"),)
+        asked = {"tool": "sessions_list", "sessionKey": "s1"}
+        assert (await http.post("/tools/invoke", json=asked)).status_code == 404
+        for key in ("other", "telegram:direct:7"):
+            await owner.call("sessions.create", {"key": f"agent:main:{key}"})
+        with pytest.raises(Refused, match=r"no such session|No session found"):
+            await alice.call("chat.history", {"sessionKey": "agent:main:other"})
+        knocked = (
+            Denial(at=1, operation="inbound", principal=person("telegram", who), rule=who, reason="x")
+            for who in ("7", "8")
+        )
+        await change(gate.house.store, *(RecordDenial(denial=one) for one in knocked))
+
+        async def told(key: str) -> str:
+            ask = {"key": f"agent:main:{key}", "about": "denial"}
+            (reason,) = (await owner.call("sessions.explain", ask))["reasons"]
+            return str(reason["text"])
+
+        (denied,) = (await owner.call("sessions.denials", {"key": "s1"}))["denials"]
+        assert (denied["operation"], denied["sessionKey"]) == ("sessions_list", "agent:main:s1")
+        assert "sessions_list by owner" in await told("s1")
+        assert "sessions_list" not in await told("other")
+        assert "history by person:telegram:7" in await told("other")
+        assert "inbound" not in await told("other")
+        hers = await told("telegram:direct:7")
+        assert "inbound by person:telegram:7" in hers
+        assert "telegram:8" not in hers
 
 
 async def test_what_was_refused_is_found_however_much_was_refused_elsewhere(opened: Opened) -> None:

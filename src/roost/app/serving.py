@@ -103,6 +103,7 @@ async def open_gateway(
                 leaving=house.leaving,
             )
             engine.accompany("event loop", partial(house.meters.watch, house.clock))
+            engine.accompany("strangers", partial(house.strangers.watch, house.clock))
             engine.accompany("credentials", keeper.watch)
             engine.accompany("ticks", partial(tick, house))
             async with _answering(server, listening, house), engine.standing_by(_gateway(served), tell):

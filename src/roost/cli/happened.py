@@ -46,10 +46,11 @@ async def denials(session: Only = None, *, limit: Limit = 100, where: Where = HE
     answer_table(
         where,
         found,
-        ("when", "what", "who", "rule", "why"),
+        ("when", "session", "what", "who", "rule", "why"),
         (
             (
                 ago(row.get("at"), found["ts"]),
+                row.get("sessionKey") or row.get("target"),
                 row.get("operation"),
                 row.get("principal"),
                 row.get("rule"),

@@ -1,6 +1,6 @@
 """Why a session is as it is, from the reasons that were stored when it happened."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -14,13 +14,13 @@ from roost.core.events import EventKind
 from roost.core.figures import counted, dollars, moment
 from roost.core.ledger import Denial, LedgerTotal
 from roost.core.messages import AssistantMessage, text_of
-from roost.core.principals import Principal
+from roost.core.principals import OWNER, Principal, person
 from roost.core.prose import unleaked
 from roost.core.queries import DenialQuery, HistoryQuery, LedgerQuery
 from roost.core.refusals import INBOUND, REPEATED_MS
 from roost.core.runs import Run
 from roost.core.sentinels import sentinel_of
-from roost.core.sessions import Facts, Session
+from roost.core.sessions import Facts, Session, SessionKind
 from roost.core.threads import ThreadBinding
 from roost.core.visibility import VisibleScope
 from roost.engine.rules import Rules
@@ -129,10 +129,11 @@ class Explainer:
         return reasons.no_silence(outcome.at, asked.at)
 
     async def _denial(self, asked: Inquiry) -> str:
-        """The owner sees what was refused here or at the door, others what was refused to them; of each the newest."""
+        """The owner sees what was refused here, to whom it is about or to others who named it, and others what was refused to
+        them; of each the newest."""
         queries = [DenialQuery(told=asked.principal)]
         if asked.principal.is_owner:
-            queries = [DenialQuery(caller=asked.session.key), DenialQuery(at_door=True)]
+            queries = list(_refused_around(asked.session))
         found = [one for query in queries for one in await self._store.denials(_SHOWN, query)]
         if not found:
             return "Denials: none."
@@ -171,6 +172,21 @@ class Explainer:
     async def _last_words(self, asked: Inquiry, run: Run) -> str:
         page = await self._store.history(HistoryQuery(key=asked.session.key, limit=_SHOWN))
         return next((text for text in map(_words, reversed(page.entries), [run.id] * _SHOWN) if text), "")
+
+
+def _refused_around(session: Session) -> Iterator[DenialQuery]:
+    key, facts = session.key, session.facts
+    yield DenialQuery(caller=key)
+    yield DenialQuery(at_door=True, target=str(key))
+    if facts.kind is SessionKind.MAIN:
+        # Whoever is let in writes there.
+        yield DenialQuery(at_door=True, operation=INBOUND)
+        return
+    people = {session.owner} - {OWNER}
+    if facts.channel and facts.peer:
+        people.add(person(facts.channel, facts.peer))
+    for one in sorted(people, key=str):
+        yield DenialQuery(at_door=True, operation=INBOUND, told=one)
 
 
 def _last_met(session: Session) -> Facts:

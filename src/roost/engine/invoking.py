@@ -83,7 +83,7 @@ def _denial(engine: Engine, caller: PersonCaller, wish: Wish) -> Denial:
         principal=caller.principal,
         rule=RULE,
         reason=f"{wish.tool} may not be called over HTTP in this session",
-        target=str(wish.key),
+        caller=wish.key,
     )
 
 

@@ -361,6 +361,10 @@ class Store(Lists, Jobs, Points, Imports, Exchanges, Runs, Protocol):
         """How much there is to do."""
         ...
 
+    def deliveries_ended(self) -> Mapping[DeliveryState, int]:
+        """How many came to their end through this store since it was opened, by how; one that is missing is 0."""
+        ...
+
     async def give_back(self) -> int:
         """Return the space of what was removed to the disk, in many small transactions; how many bytes."""
         ...

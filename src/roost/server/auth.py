@@ -54,6 +54,9 @@ class Admitted:
     proof: str = field(default="", compare=False, repr=False)
     issued: Issued | None = field(default=None, compare=False, repr=False)
 
+    def __str__(self) -> str:
+        return str(self.principal) if self.device is None else f"{self.principal} on device {self.device}"
+
 
 class Authenticator(Protocol):
     """Decides on a handshake."""

@@ -28,7 +28,6 @@ from roost.core.messages import AssistantMessage, UserMessage, text_of
 from roost.core.previews import ModelAsked, Piece, Preview, RunBegan, RunOver
 from roost.core.principals import OWNER
 from roost.core.queries import HistoryQuery, LedgerQuery
-from roost.core.redaction import redact
 from roost.core.runs import Run, RunKind, RunState
 from roost.core.sessions import Overrides, Session
 from roost.core.visibility import PersonCaller
@@ -184,7 +183,7 @@ class Fanout:
     def _begin(self, run: Run) -> None:
         self._house.sends.begun(run.id)
         if run.request.kind not in UNTOLD and run.id not in self._turns:
-            self._turns[run.id] = Turn(run, self._house.sends.name(run.id))
+            self._turns[run.id] = Turn(run, self._house.sends.name(run.id), self._house.scanner)
 
     async def _changed(self, session: Session) -> None:
         key = session.key
@@ -251,8 +250,7 @@ class Fanout:
         page = await self._house.store.history(HistoryQuery(key=requester, limit=PAGE))
         for entry in page.entries:
             if entry.id == told and isinstance(entry.body, UserMessage):
-                shown, _ = redact(text_of(entry.body), self._house.scanner)
-                await self.telling.injected(requester, entry.id, shown)
+                await self.telling.injected(requester, entry.id, text_of(entry.body))
 
     async def _settle(self, items: ListFeed, key: SessionKey) -> None:
         """Tell of what ended unheard: before it began, on another gateway, or while nobody listened."""

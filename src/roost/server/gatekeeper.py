@@ -1,5 +1,6 @@
 """Who comes in: first whether the page may knock, then the owner's secret, then devices. Who is wrong too often waits."""
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
@@ -25,6 +26,8 @@ from roost.server.house import House
 from roost.server.pairing import Pairing
 from roost.server.signatures import flaw
 from roost.server.throttle import Throttle
+
+_log = logging.getLogger(__name__)
 
 SLOWED_MS = 1_000
 SLOWED_AT_ONCE = 16
@@ -138,11 +141,13 @@ class Gatekeeper:
 
     def _dismiss(self, gone: Callable[[Admitted], bool], why: Dismissal) -> None:
         for client in self._house.clients:
-            if gone(client.admitted):
+            if gone(client.admitted) and client.outgoing.closing is None:
+                _log.info("the connection of %s was cut: %s", client.admitted, why.reason)
                 client.connection.end()
                 client.outgoing.cut(why.close, why.reason)
         for stay in self._house.callers:
-            if gone(stay.admitted):
+            if gone(stay.admitted) and not stay.scope.cancel_called:
+                _log.info("a request of %s was cut: %s", stay.admitted, why.reason)
                 stay.dismiss(why)
 
     async def _devices(self, most_ms: int) -> Devices | None:

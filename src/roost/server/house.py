@@ -27,6 +27,7 @@ from roost.server.clients import Clients
 from roost.server.metrics import Meters
 from roost.server.nodes import Nodes
 from roost.server.sends import Sends
+from roost.server.strangers import Strangers
 
 MOST_COUNTED = 1_000
 
@@ -63,6 +64,7 @@ class House:
         self.callers = Callers()
         self.sends = Sends()
         self.meters = Meters()
+        self.strangers = Strangers(self.meters)
         self.phase = Phase.STARTING
         self.leaving = anyio.Event()
 

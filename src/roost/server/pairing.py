@@ -1,5 +1,6 @@
 """Devices at the door: a paired one is let in by its key and token, another may ask to be paired."""
 
+import logging
 import secrets
 
 from roost.core.devices import (
@@ -22,6 +23,8 @@ from roost.protocol.handshake import Device as Proof
 from roost.protocol.turnedaway import CROWDED, WRONG_CODE, WRONG_DEVICE_TOKEN, to_be_paired
 from roost.server.auth import Admitted, Issued, Peer
 from roost.server.house import House
+
+_log = logging.getLogger(__name__)
 
 TOKEN_BYTES = 32
 METHOD = "device-token"
@@ -79,6 +82,7 @@ class Pairing:
         if found is None:
             return WRONG_CODE
         request_id, device = found
+        _log.info("device %s was paired by its code, as %s", device.id, device.role)
         self._house.clients.tell(resolved(request_id, device.id, "approved", now))
         return _admitted(device, device.scopes, digest(token), connect, Issued(token=token, at=now))
 
@@ -107,6 +111,7 @@ class Pairing:
         if asked is None:
             return CROWDED
         if asked.id == wanted.id:
+            _log.info("device %s asks to be paired, as %s", asked.identity.id, asked.role)
             self._house.clients.tell(requested(asked))
         return to_be_paired(asked)
 

@@ -20,6 +20,7 @@ from roost.server.clients import Connected, Outgoing
 from roost.server.fanout import Fanout
 from roost.server.house import House, Phase
 from roost.server.snapshots import offer, snapshot
+from roost.server.strangers import code_of
 from roost.server.waiting import WaitingRoom
 
 HANDSHAKE_MS = 15_000
@@ -130,6 +131,8 @@ class Door:
     async def _answer(self, visit: "_Visit", connect: Connect) -> None:
         admitted = await self._admitted(visit, connect)
         if isinstance(admitted, Refusal):
+            if admitted is not STARTING:
+                self._house.strangers.turned_away(code_of(admitted), visit.peer.host)
             visit.end(visit.connection.turn_away(admitted))
             return
         client = visit.client = Connected(

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from roost.core.jsonvalue import JsonObject
 from roost.core.keys import SessionKey
+from roost.core.redaction import redact
 from roost.core.sessions import Session
 from roost.engine.subscriptions import may_list
 from roost.protocol.convert.turns import answer, never_answered
@@ -18,17 +19,19 @@ class Telling:
 
     async def answered(self, name: str, key: SessionKey, text: str | None) -> None:
         """Tell the readers of a session of what no run answers."""
-        await self._chat(name, answer(name, str(key), key.agent, text, self._house.clock.now()), key)
+        shown = text and self._masked(text)
+        await self._chat(name, answer(name, str(key), key.agent, shown, self._house.clock.now()), key)
         self._house.clients.over(key, name)
 
     async def injected(self, key: SessionKey, entry_id: str, text: str) -> None:
         """Tell them of a line that was put into a session."""
         name, now = f"inject-{entry_id}", self._house.clock.now()
-        await self._chat(name, {**answer(name, str(key), key.agent, text, now), "seq": 0}, key)
+        told = answer(name, str(key), key.agent, self._masked(text), now)
+        await self._chat(name, {**told, "seq": 0}, key)
 
     async def lost(self, name: str, key: SessionKey, reason: str) -> None:
         """Tell them of what will never be answered."""
-        await self._chat(name, never_answered(name, str(key), key.agent, reason), key)
+        await self._chat(name, never_answered(name, str(key), key.agent, self._masked(reason)), key)
         self._house.clients.over(key, name)
 
     async def of(self, key: SessionKey, *events: WireEvent) -> None:
@@ -48,6 +51,9 @@ class Telling:
         """Tell those alone who may see every session."""
         ruling = [client for client in self._house.clients if client.caller.rules_all]
         self._house.clients.tell(*events, among=ruling)
+
+    def _masked(self, text: str) -> str:
+        return redact(text, self._house.scanner)[0]
 
     async def _chat(self, name: str, payload: JsonObject, key: SessionKey) -> None:
         await self.of(

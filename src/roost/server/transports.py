@@ -149,6 +149,12 @@ class Widening(WebSocketsSansIOProtocol):
         # Who does not read would never let the last of it go.
         self.loop.call_later(LINGER_S, self.transport.abort)
 
+    async def send(self, message: Any) -> None:
+        await super().send(message)
+        if self.initial_response is not None and self.close_sent:
+            # A refusal is the whole answer: the library would report that there was none.
+            self.handshake_complete = True
+
     def _take(self, texts: Sequence[bytes]) -> bool:
         """Send texts at once, as `send` would, unless they have to wait or there is nobody to send them to."""
         open_now = self.conn.state is State.OPEN and not (self.close_sent or self.transport.is_closing())

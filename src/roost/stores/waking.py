@@ -1,5 +1,8 @@
-"""Whom a transaction wakes once it is committed."""
+"""Whom a transaction wakes once it is committed, and what it ended."""
 
+from collections import Counter
+
+from roost.core.deliveries import DeliveryState
 from roost.core.keys import SessionKey
 from roost.ports import Topic, TopicKind
 from roost.stores.codec import key_text
@@ -19,6 +22,7 @@ class Waking:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
         self.topics: set[Topic] = set()
+        self.ended: Counter[DeliveryState] = Counter()
 
     def session_changed(self, key: SessionKey) -> None:
         self.topics.add(Topic(TopicKind.SESSION, key_text(key)))
@@ -53,6 +57,9 @@ class Waking:
         self.topics.add(DELIVERIES)
         if await self._tables.deliveries_wait():
             self.topics.add(DELIVERIES_DUE)
+
+    def delivery_ended(self, state: DeliveryState) -> None:
+        self.ended[state] += 1
 
     def job_changed(self) -> None:
         self.topics.add(JOBS)

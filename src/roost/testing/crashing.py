@@ -236,7 +236,7 @@ class CrashingStore(_CrashingExchanges):
         self.wake_parked = crashes.around("store.wake_parked", store.wake_parked)
         self.wait_for = crashes.around("store.wait_for", store.wait_for)
         self.watch, self.watch_ends, self.watch_for = store.watch, store.watch_ends, store.watch_for
-        self.starting = store.starting
+        self.starting, self.deliveries_ended = store.starting, store.deliveries_ended
 
 
 class CrashingChannel:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 from roost.core.entries import Entry
 from roost.core.footers import UsageLevel, reasoning_of, usage_level
@@ -30,6 +30,8 @@ from roost.core.secretfields import concealed, is_secret_field
 from roost.core.sessions import Generation, OpenedBy, Overrides
 from roost.protocol.events import META, NO_MODEL
 from roost.protocol.frames import encode
+
+M = TypeVar("M", UserMessage, AssistantMessage, ToolResult)
 
 INJECTED: JsonObject = {"model": NO_MODEL, "provider": "roost"}
 """What stands where a model is named, in what the gateway says itself."""
@@ -61,12 +63,12 @@ def message_row(
             owns = said.provenance.principal.is_owner and said.provenance.kind is ProvenanceKind.HUMAN
             meta["senderIsOwner"] = owns
             named = {} if run_name is None else {"idempotencyKey": f"{run_name}:user"}
-            return {**message_to_json(_cut(_masked(said, scanner), most_chars)), **named, META: meta}
+            return {**message_to_json(_cut(masked_message(said, scanner), most_chars)), **named, META: meta}
         case AssistantMessage() as words:
-            row = message_to_json(_cut(_masked(words, scanner), most_chars))
+            row = message_to_json(_cut(masked_message(words, scanner), most_chars))
             return {**row, **(INJECTED if not words.model and not words.provider else {}), META: meta}
         case ToolResult() as result:
-            return {**message_to_json(_cut(_masked(result, scanner), most_chars)), META: meta}
+            return {**message_to_json(_cut(masked_message(result, scanner), most_chars)), META: meta}
         case other:
             assert_never(other)
 
@@ -205,6 +207,8 @@ def _texts(entry: Entry) -> Iterator[str]:
     if isinstance(entry.body, Message):
         for block in entry.body.content:
             yield from _strings(block.arguments) if isinstance(block, ToolCall) else (_words(block),)
+        if isinstance(entry.body, ToolResult):
+            yield from _strings(entry.body.details)
 
 
 def _strings(value: JsonValue) -> Iterator[str]:
@@ -219,17 +223,24 @@ def _strings(value: JsonValue) -> Iterator[str]:
                 yield from _strings(one)
 
 
-def _masked(message: Message, scanner: SecretScanner) -> Message:
+def masked_message(message: M, scanner: SecretScanner) -> M:
     """Masked before it is cut: a piece of a secret is not known for one."""
     match message:
         case AssistantMessage():
             return replace(message, content=tuple(_hidden(block, scanner) for block in message.content))
-        case _:
-            given = tuple(
-                Text(redact(block.text, scanner)[0]) if isinstance(block, Text) else block
-                for block in message.content
-            )
-            return replace(message, content=given)
+        case ToolResult(details=details):
+            shown = None if details is None else masked_fields(details, scanner)
+            return replace(message, content=_covered(message.content, scanner), details=shown)
+        case UserMessage():
+            return replace(message, content=_covered(message.content, scanner))
+        case other:
+            assert_never(other)
+
+
+def _covered(blocks: tuple[UserBlock, ...], scanner: SecretScanner) -> tuple[UserBlock, ...]:
+    return tuple(
+        Text(redact(block.text, scanner)[0]) if isinstance(block, Text) else block for block in blocks
+    )
 
 
 def _hidden(block: AssistantBlock, scanner: SecretScanner) -> AssistantBlock:
@@ -239,12 +250,13 @@ def _hidden(block: AssistantBlock, scanner: SecretScanner) -> AssistantBlock:
         case Thinking(thinking=words):
             return replace(block, thinking=redact(words, scanner)[0])
         case ToolCall(arguments=arguments):
-            return replace(block, arguments=_fields(arguments, scanner))
+            return replace(block, arguments=masked_fields(arguments, scanner))
         case other:
             assert_never(other)
 
 
-def _fields(fields: JsonObject, scanner: SecretScanner) -> JsonObject:
+def masked_fields(fields: JsonObject, scanner: SecretScanner) -> JsonObject:
+    """What a tool is given or gives, without the secrets in it."""
     return {
         name: _json(concealed(value) if is_secret_field(name) else value, scanner)
         for name, value in fields.items()
@@ -258,7 +270,7 @@ def _json(value: JsonValue, scanner: SecretScanner) -> JsonValue:
         case list():
             return [_json(one, scanner) for one in value]
         case dict():
-            return _fields(value, scanner)
+            return masked_fields(value, scanner)
         case _:
             return value
 

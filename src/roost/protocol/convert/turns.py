@@ -4,6 +4,7 @@ from typing import assert_never
 
 from roost.core import toolnames
 from roost.core.endings import visible
+from roost.core.growing import Growing, Growth
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.ledger import Counted
 from roost.core.messages import Image, Text, text_of
@@ -18,9 +19,16 @@ from roost.core.previews import (
     ToolOver,
     ToolPrinted,
 )
+from roost.core.redaction import SecretScanner, redact
 from roost.core.runs import Outcome, Run, RunState
 from roost.core.tools import ToolOutcome
-from roost.protocol.convert.messages import INJECTED, answer_message, text_message
+from roost.protocol.convert.messages import (
+    INJECTED,
+    answer_message,
+    masked_fields,
+    masked_message,
+    text_message,
+)
 from roost.protocol.events import AGENT, CHAT, TOOL, Audience, WireEvent
 
 NOT_SAID = "no answer"
@@ -28,19 +36,25 @@ STOPPED = "rpc"
 
 
 class Turn:
-    """What was told of one run. `name` is what clients know it by."""
+    """What was told of one run, without the secrets in it. `name` is what clients know it by."""
 
-    def __init__(self, run: Run, name: str) -> None:
+    def __init__(self, run: Run, name: str, scanner: SecretScanner) -> None:
         self.run = run
         self.name = name
-        self.text = ""
         self.over = False
+        self._scanner = scanner
+        self._words = Growing(scanner)
+        self._thoughts = Growing(scanner)
+        self._printed: dict[str, Growing] = {}
         self._seq = 0
         self._answer = 0
-        self._shown = False
         self._begun = False
         self._stored = False
-        self._thought = ""
+
+    @property
+    def text(self) -> str:
+        """What is shown of the answer."""
+        return self._words.shown
 
     @property
     def unstored(self) -> str:
@@ -67,9 +81,7 @@ class Turn:
             case SpokenText():
                 return self._spoken(preview, now)
             case SpokenThinking():
-                self._thought = preview.text if preview.offset == 0 else self._thought + preview.text
-                thought: JsonObject = {"text": self._thought, "delta": preview.text}
-                return (self._agent("thinking", thought, now),)
+                return self._thinking(_grown(self._thoughts, preview.offset, preview.text), now)
             case ToolBegan():
                 return self._tool_began(preview, now)
             case ToolPrinted():
@@ -100,27 +112,42 @@ class Turn:
         return (self._chat("status", {"phase": phase}), told)
 
     def _spoken(self, piece: SpokenText, now: int) -> tuple[WireEvent, ...]:
-        follows = piece.answer == self._answer and piece.offset == len(self.text)
-        replaces = self._shown and not follows
-        self._answer, self._shown, self._stored = piece.answer, True, False
-        self.text = self.text[: piece.offset] + piece.text if piece.offset and not replaces else piece.text
+        if piece.answer != self._answer:
+            self._words.begin()
+        self._answer, self._stored = piece.answer, False
+        thought = self._thinking(self._thoughts.end(), now)
+        return (*thought, *self._said(_grown(self._words, piece.offset, piece.text), now))
+
+    def _said(self, growth: Growth | None, now: int) -> tuple[WireEvent, ...]:
+        if growth is None:
+            return ()
         # What replaces is told whole: nothing of what was shown before stands.
-        more: dict[str, JsonValue] = {"replace": True} if replaces else {}
+        more: dict[str, JsonValue] = {"replace": True} if growth.replaces else {}
         data: JsonObject = {
             "text": self.text,
-            "delta": piece.text,
-            "itemId": f"answer:{piece.answer}",
+            "delta": growth.added,
+            "itemId": f"answer:{self._answer}",
             **more,
         }
         said = self._agent("assistant", data, now)
-        shown: JsonObject = {"deltaText": piece.text, "message": text_message(self.text, now), **more}
+        shown: JsonObject = {"deltaText": growth.added, "message": text_message(self.text, now), **more}
         return (said, self._chat("delta", shown))
+
+    def _thinking(self, growth: Growth | None, now: int) -> tuple[WireEvent, ...]:
+        if growth is None:
+            return ()
+        thought: JsonObject = {"text": self._thoughts.shown, "delta": growth.added}
+        return (self._agent("thinking", thought, now),)
+
+    def _complete(self, now: int) -> tuple[WireEvent, ...]:
+        """What was held back of what is said by now."""
+        return (*self._thinking(self._thoughts.end(), now), *self._said(self._words.end(), now))
 
     # -- tools ---------------------------------------------------------------------------------------
 
     def _tool_began(self, began: ToolBegan, now: int) -> tuple[WireEvent, ...]:
         # Before it is called, the answer that asks for it is stored.
-        self._stored = True
+        rest, self._stored = self._complete(now), True
         call = began.call
         item: JsonObject = {
             **_item(call.id, call.name),
@@ -132,46 +159,50 @@ class Turn:
             "phase": "start",
             "name": call.name,
             "toolCallId": call.id,
-            "args": call.arguments,
+            "args": masked_fields(call.arguments, self._scanner),
         }
-        return (self._agent("item", item, now), *self._tool(data, now))
+        return (*rest, self._agent("item", item, now), *self._tool(data, now))
 
     def _tool_printed(self, printed: ToolPrinted, now: int) -> tuple[WireEvent, ...]:
-        content: JsonValue = [{"type": "text", "text": printed.text}]
-        data: JsonObject = {
-            "phase": "update",
-            "toolCallId": printed.call_id,
-            "partialResult": {"content": content},
-        }
+        output = self._printed.setdefault(printed.call_id, Growing(self._scanner))
+        return self._output(printed.call_id, _grown(output, printed.offset, printed.text), now)
+
+    def _output(self, call_id: str, growth: Growth | None, now: int) -> tuple[WireEvent, ...]:
+        if growth is None:
+            return ()
+        content: JsonValue = [{"type": "text", "text": growth.added}]
+        data: JsonObject = {"phase": "update", "toolCallId": call_id, "partialResult": {"content": content}}
         output: JsonObject = {
-            "itemId": f"command:{printed.call_id}",
+            "itemId": f"command:{call_id}",
             "phase": "delta",
-            "output": printed.text,
+            "output": growth.added,
             "status": "running",
         }
         return (*self._tool(data, now), self._agent("command_output", output, now))
 
     def _tool_over(self, over: ToolOver, now: int) -> tuple[WireEvent, ...]:
         call, outcome = over.call, over.outcome
+        printed = self._printed.pop(call.id, None)
+        rest = self._output(call.id, printed.end(), now) if printed else ()
         status = "failed" if outcome.is_error else "completed"
         data: JsonObject = {
             "phase": "result",
             "name": call.name,
             "toolCallId": call.id,
             "isError": outcome.is_error,
-            "result": _result(outcome),
+            "result": masked_fields(_result(outcome), self._scanner),
         }
         ended: JsonObject = {"itemId": f"command:{call.id}", "phase": "end", "status": status}
         item: JsonObject = {**_item(call.id, call.name), "phase": "end", "status": status, "endedAt": now}
         output = (self._agent("command_output", ended, now),) if call.name == toolnames.EXEC else ()
-        return (*output, *self._tool(data, now), self._agent("item", item, now))
+        return (*rest, *output, *self._tool(data, now), self._agent("item", item, now))
 
     # -- the end -------------------------------------------------------------------------------------
 
     def _ended(self, ended: RunOver, now: int) -> tuple[WireEvent, ...]:
         self.over = True
         outcome, words = ended.run.outcome, ended.words
-        begun = self._begin(now)
+        begun = (*self._begin(now), *self._complete(now))
         spent = () if words is None else (self._agent("usage", _spent(ended.took), now),)
         if outcome is None or outcome.succeeded:
             return (*begun, *spent, *self._succeeded(ended, now))
@@ -180,7 +211,8 @@ class Turn:
         return (*begun, *spent, *self._failed(outcome, now))
 
     def _succeeded(self, ended: RunOver, now: int) -> tuple[WireEvent, ...]:
-        outcome, words = ended.run.outcome, ended.words
+        outcome = ended.run.outcome
+        words = ended.words and masked_message(ended.words, self._scanner)
         text = visible(text_of(words)) if words else None
         reason = "stop" if words is None else str(words.stop)
         reply: JsonObject = (
@@ -199,12 +231,12 @@ class Turn:
 
     def _stopped(self, outcome: Outcome, now: int) -> tuple[WireEvent, ...]:
         partial: dict[str, JsonValue] = {"message": text_message(self.text, now)} if self.text else {}
-        told: JsonObject = {"stopReason": STOPPED, "errorMessage": outcome.error or NOT_SAID, **partial}
+        told: JsonObject = {"stopReason": STOPPED, "errorMessage": self._why(outcome), **partial}
         end: JsonObject = {**self._end("end", STOPPED, now), "status": "cancelled", "aborted": True}
         return (self._chat("aborted", told), self._agent("lifecycle", end, now))
 
     def _failed(self, outcome: Outcome, now: int) -> tuple[WireEvent, ...]:
-        error = outcome.error or NOT_SAID
+        error = self._why(outcome)
         kind = "timeout" if outcome.state is RunState.TIMEOUT else "unknown"
         end: JsonObject = {**self._end("error", "error", now), "error": error}
         told: JsonObject = {"errorMessage": error, "errorKind": kind, "stopReason": "error"}
@@ -220,6 +252,9 @@ class Turn:
         }
 
     # ------------------------------------------------------------------------------------------------
+
+    def _why(self, outcome: Outcome) -> str:
+        return redact(outcome.error or NOT_SAID, self._scanner)[0]
 
     def _agent(self, stream: str, data: JsonObject, now: int) -> WireEvent:
         return self._event(AGENT, Audience.READERS, self._agent_event(stream, data, now))
@@ -253,6 +288,13 @@ class Turn:
 
     def _event(self, name: str, audience: Audience, payload: JsonObject) -> WireEvent:
         return WireEvent(name=name, payload=payload, audience=audience, key=self.run.key, run=self.name)
+
+
+def _grown(text: Growing, offset: int, piece: str) -> Growth | None:
+    """A piece that does not go on where the last one ended begins anew."""
+    if offset != text.size:
+        text.begin()
+    return text.add(piece)
 
 
 def answer(run_name: str, key: str, agent: str, text: str | None, now: int) -> JsonObject:

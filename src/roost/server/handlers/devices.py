@@ -1,5 +1,6 @@
 """Pairing devices. Open connections of a device that loses something are ended by who watches them."""
 
+import logging
 from collections.abc import Sequence
 
 from roost.core import devices as core
@@ -12,6 +13,8 @@ from roost.protocol.families.devices import Approved, Paired, Rejected, Removed,
 from roost.protocol.params import NoParams
 from roost.server.calls import Call
 from roost.server.pairing import new_token
+
+_log = logging.getLogger(__name__)
 
 
 async def list_devices(call: Call, params: NoParams) -> Paired:
@@ -37,6 +40,7 @@ async def listed(call: Call, *roles: Role) -> Paired:
 async def approve(call: Call, params: devices.RequestParams) -> Approved:
     house, now, by = call.house, call.house.clock.now(), _issuer(call)
     device = await house.store.change_devices(lambda known: core.approve(known, params.request_id, by, now))
+    _note(call, device.id, "approved")
     house.clients.tell(resolved(params.request_id, device.id, "approved", now))
     return Approved(requestId=params.request_id, device=paired(device))
 
@@ -44,12 +48,14 @@ async def approve(call: Call, params: devices.RequestParams) -> Approved:
 async def reject(call: Call, params: devices.RequestParams) -> Rejected:
     house, now = call.house, call.house.clock.now()
     request = await house.store.change_devices(lambda known: core.reject(known, params.request_id, now))
+    _note(call, request.identity.id, "rejected")
     house.clients.tell(resolved(request.id, request.identity.id, "rejected", now))
     return Rejected(requestId=request.id, deviceId=request.identity.id, rejectedAtMs=now)
 
 
 async def remove(call: Call, params: devices.DeviceParams) -> Removed:
     await call.house.store.change_devices(lambda known: core.remove(known, params.device_id))
+    _note(call, params.device_id, "removed")
     return Removed(deviceId=params.device_id, removedAtMs=call.house.clock.now())
 
 
@@ -59,6 +65,7 @@ async def rotate(call: Call, params: devices.RotateParams) -> Rotated:
     device = await call.house.store.change_devices(
         lambda known: core.rotate(_of_role(known, params), params.device_id, wanted, token, by=by, now=now)
     )
+    _note(call, device.id, "given another token")
     scopes = device.token.scopes if device.token is not None else ()
     return Rotated(
         deviceId=device.id,
@@ -74,7 +81,12 @@ async def revoke(call: Call, params: devices.TokenParams) -> Revoked:
     device = await call.house.store.change_devices(
         lambda known: core.revoke(_of_role(known, params), params.device_id, now)
     )
+    _note(call, device.id, "deprived of its token")
     return Revoked(deviceId=device.id, role=device.role, revokedAtMs=now)
+
+
+def _note(call: Call, device_id: str, what: str) -> None:
+    _log.info("device %s was %s by %s", device_id, what, call.client.admitted)
 
 
 def _issuer(call: Call) -> Issuer:

@@ -10,6 +10,7 @@ from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
 from roost.core.messages import Image, StopReason
 from roost.core.queuesettings import QueueMode
+from roost.core.redaction import redact
 from roost.core.references import refuse_mismatch
 from roost.core.runs import Request, Run, RunState
 from roost.core.thinking import ThinkingLevel
@@ -26,6 +27,7 @@ from roost.server.calls import Call, Unanswered
 from roost.server.endings import NOT_TAKEN, Ending, Fate, ending
 from roost.server.fanout import Fanout
 from roost.server.handlers.recipients import ChatPlace, origin_of, recipient_of, refuse_guest
+from roost.server.house import House
 from roost.server.sends import Send
 
 LONGEST_WAIT_MS = 24 * 3_600_000
@@ -218,7 +220,7 @@ class Talk:
                 }
             )
         waited = await house.engine.waits.for_message(accepted.record.inbound.id, LONGEST_WAIT_MS)
-        final = _final(words.name, waited)
+        final = _final(words.name, waited, _ending(waited, house))
         if final["status"] != Fate.ERROR:
             return final
         call.refuse(Failure(code=ErrorCode.UNAVAILABLE, message=str(final["summary"])), final)
@@ -251,7 +253,7 @@ class Talk:
             waited = await house.engine.waits.for_key(principal, key, params.run_id, limit)
         except NotFound:
             return {"runId": params.run_id, "status": "timeout"}
-        run, end = waited.run, ending(waited)
+        run, end = waited.run, _ending(waited, house)
         told: dict[str, JsonValue] = {
             "startedAt": run.started_at if run else None,
             "endedAt": run.outcome.at if run and run.outcome else None,
@@ -344,8 +346,14 @@ def _stop_reason(waited: Waited, end: Ending) -> str | None:
     return str(end.stop or StopReason.STOP) if end.fate is Fate.OK else None
 
 
-def _final(name: str, waited: Waited) -> dict[str, JsonValue]:
+def _ending(waited: Waited, house: House) -> Ending:
+    """As readers of the session are told of it."""
     end = ending(waited)
+    said, reason = (text and redact(text, house.scanner)[0] for text in (end.said, end.reason))
+    return replace(end, said=said, reason=reason)
+
+
+def _final(name: str, waited: Waited, end: Ending) -> dict[str, JsonValue]:
     told: dict[str, JsonValue] = {"runId": name, "status": str(end.fate)}
     match end.fate:
         case Fate.ERROR:

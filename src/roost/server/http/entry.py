@@ -8,10 +8,12 @@ from starlette.requests import HTTPConnection, Request
 from roost.core.entrance import origin_allowed
 from roost.protocol.handshake import PROTOCOL, Connect, Refusal
 from roost.protocol.scopes import EVERY, Scope, holds
+from roost.protocol.turnedaway import FOREIGN_PAGE
 from roost.server.auth import Admitted, Authenticator, Peer
 from roost.server.house import House, Phase
 from roost.server.http.offers import AWAY, BUSY, FORBIDDEN, UNAUTHORIZED, Offer
 from roost.server.http.pages import Turned
+from roost.server.strangers import code_of
 
 ASKED = "x-openclaw-scopes"
 _USUAL = tuple(sorted(EVERY - {Scope.SESSION_TOOLS}))
@@ -51,9 +53,11 @@ class Entry:
         entrance = self._house.engine.rules.house.entrance
         if peer.origin is not None and not origin_allowed(peer.origin, peer.called, entrance):
             # A web page of somebody else's: its reader did not send this.
+            self._house.strangers.turned_away(code_of(FOREIGN_PAGE), peer.host)
             raise Turned(FORBIDDEN, "this origin may not call", "forbidden")
         found = await self._authenticator.admit(_connect(request), peer)
         if isinstance(found, Refusal):
+            self._house.strangers.turned_away(code_of(found), peer.host)
             wait = found.failure.retry_after_ms if found.failure else None
             if wait is not None:
                 raise Turned(BUSY, "Too many attempts", "rate_limited", retry_ms=wait)

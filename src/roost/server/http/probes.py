@@ -110,6 +110,7 @@ class Probes:
         await self._entry.admit(request, FIGURES)
         store, now = self._house.store, self._house.clock.now()
         work, leases = await store.workload(), await store.gateways()
+        self._house.meters.ended(store.deliveries_ended())
         text = await self._house.meters.text(work, leases, len(self._house.clients), now)
         return Response(text, headers={"Content-Type": CONTENT_TYPE})
 

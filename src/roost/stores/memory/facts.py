@@ -181,6 +181,7 @@ class FactTables(State):
 
     async def workload(self) -> Workload:
         return Workload(
+            waiting=sum(one.state is InboundState.PENDING for one in self._inbound),
             runs=Counter(run.state for run in self._runs if not run.state.ended),
             deliveries=Counter(one.state for one in self._deliveries if one.state in UNDONE),
         )

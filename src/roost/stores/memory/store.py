@@ -33,7 +33,7 @@ class MemoryStore(StoreVerbs):
         self._tables.commit()
         if starter and unit.started:
             starter.begin(unit.started)
-        self.topics.wake(unit.waking.topics)
+        self._told(unit.waking)
         return answer
 
     async def _read(self, verb: ReadVerb[Answer]) -> Answer:

@@ -121,7 +121,7 @@ class PostgresStore(StoreVerbs):
 
         answer, unit = await transactions.write(body)
         if unit.waking.topics:
-            self.topics.wake(unit.waking.topics)
+            self._told(unit.waking)
             self._notices.tell(unit.waking.topics)
         return answer
 

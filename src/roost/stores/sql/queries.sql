@@ -514,6 +514,9 @@ SELECT count(*) FROM sessions WHERE tenant = :tenant AND archived_at IS NULL;
 -- name: count_sessions
 SELECT count(*) FROM sessions WHERE tenant = :tenant;
 
+-- name: count_pending
+SELECT count(*) FROM inbound WHERE state = 'pending';
+
 -- name: count_runs
 SELECT state, count(*) FROM runs WHERE state IN ('queued', 'running') GROUP BY state;
 

@@ -32,6 +32,7 @@ class RetentionRows(Rows):
     async def workload(self) -> Workload:
         runs, deliveries = await self._all("count_runs"), await self._all("count_deliveries")
         return Workload(
+            waiting=await self._figure("count_pending", ()),
             runs={RunState(state): count for state, count in runs},
             deliveries={DeliveryState(state): count for state, count in deliveries},
         )

@@ -175,7 +175,7 @@ class SqliteStore(StoreVerbs):
             def tell() -> None:
                 if starter and unit.started:
                     starter.begin(unit.started)
-                self.topics.wake(unit.waking.topics)
+                self._told(unit.waking)
 
             return answer, tell
 

@@ -1,11 +1,13 @@
 """What every group of verbs stands on: a way to read and a way to write in one transaction."""
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
 from roost.core.addresses import Account
+from roost.core.deliveries import DeliveryState
 from roost.core.errors import Fenced
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
@@ -16,6 +18,7 @@ from roost.stores.codec import key_text
 from roost.stores.tables import Tables
 from roost.stores.topics import Topics
 from roost.stores.unit import Unit
+from roost.stores.waking import Waking
 
 Answer = TypeVar("Answer")
 Found = TypeVar("Found")
@@ -30,6 +33,7 @@ class Verbs(ABC):
 
     def __init__(self) -> None:
         self.topics = Topics()
+        self._deliveries_ended: Counter[DeliveryState] = Counter()
         self._longest: Mapping[Account, int] = {}
         self._seals: Sealing = Seals({})
         self._starter: Starter | None = None
@@ -73,6 +77,14 @@ class Verbs(ABC):
 
     async def wait_for(self, topic: Topic, check: Callable[[], Awaitable[Found | None]]) -> Found:
         return await self.topics.wait_for(topic, check)
+
+    def deliveries_ended(self) -> Mapping[DeliveryState, int]:
+        return dict(self._deliveries_ended)
+
+    def _told(self, waking: Waking) -> None:
+        """After the commit."""
+        self._deliveries_ended.update(waking.ended)
+        self.topics.wake(waking.topics)
 
     def watch(self, key: SessionKey | None, told: Told) -> AbstractContextManager[None]:
         return self.topics.watching(Topic(TopicKind.SESSION, "" if key is None else key_text(key)), told)

@@ -186,6 +186,8 @@ async def _write_down(unit: Unit, was: Delivery, now: Delivery) -> Delivery:
         said_by = await unit.tables.run(written.run_id) if written.run_id else None
         owner = (await unit.existing(written.key)).owner
         await apply(unit, told_of_failure(written, failed, said_by, owner, unit.now))
+    if written.state.settled and written.state is not was.state:
+        unit.waking.delivery_ended(written.state)
     await unit.waking.delivery_left()
     unit.eased(written.key)
     return written

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from roost.core.footers import Reasoning
 from roost.core.keys import KeyKind, SessionKey
 from roost.core.ledger import Counted
 from roost.core.messages import AssistantMessage, Image, StopReason, Text, Thinking, ToolCall, Usage
@@ -20,13 +21,16 @@ from roost.core.previews import (
     ToolOver,
     ToolPrinted,
 )
+from roost.core.redaction import mask
 from roost.core.runs import Outcome, RunState
 from roost.core.sessions import Overrides
 from roost.core.tools import ToolOutcome
 from roost.protocol.convert.turns import Turn, answer, never_answered
 from roost.protocol.events import Audience, WireEvent
+from roost.scanners.stdlib import StdlibScanner
 from roost.testing import builders
 from roost.testing.builders import MAIN
+from tests.credentials import mixed
 
 RUN = replace(builders.run("r-1"), session_id="s-1")
 CALL = ToolCall(id="c-1", name="read", arguments={"path": "a"})
@@ -59,7 +63,7 @@ def chats(turn: Turn, *previews: Preview) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def turn() -> Turn:
-    return Turn(RUN, "name")
+    return Turn(RUN, "name", StdlibScanner())
 
 
 def test_a_run_is_told_of_with_its_first_model_call(turn: Turn) -> None:
@@ -79,37 +83,83 @@ def test_a_run_is_told_of_with_its_first_model_call(turn: Turn) -> None:
 
 
 def test_words_are_told_as_they_grow(turn: Turn) -> None:
-    deltas = chats(turn, spoken("He"), spoken("llo", 2))
+    deltas = chats(turn, spoken("He "), spoken("said ", 3))
     assert [(one["deltaText"], one["message"]["content"][0]["text"]) for one in deltas] == [
-        ("He", "He"),
-        ("llo", "Hello"),
+        ("He ", "He "),
+        ("said ", "He said "),
     ]
     assert all("replace" not in one for one in deltas)
 
 
 def test_what_begins_anew_stands_in_the_place_of_what_was_shown(turn: Turn) -> None:
     deltas = chats(
-        turn, spoken("One"), spoken("Two", number=2), spoken(" more", 3, 2), spoken("Two mo", number=2)
+        turn,
+        spoken("One "),
+        spoken("Two ", number=2),
+        spoken("more ", 4, 2),
+        spoken("Two mo ", number=2),
     )
     assert [one.get("replace", False) for one in deltas] == [False, True, False, True]
-    assert turn.text == "Two mo"
+    assert turn.text == "Two mo "
 
 
 def test_what_a_tool_was_called_for_is_stored_and_what_is_said_after_it_is_not_yet(turn: Turn) -> None:
-    told(turn, ASKED, spoken("let me look"))
-    assert turn.unstored == "let me look"
+    told(turn, ASKED, spoken("let me look "))
+    assert turn.unstored == "let me look "
     told(turn, ToolBegan(key=MAIN, run_id="r-1", call=CALL))
     assert turn.unstored == ""
-    told(turn, ASKED, spoken("I see", number=2))
-    assert turn.unstored == "I see"
+    told(turn, ASKED, spoken("I see ", number=2))
+    assert turn.unstored == "I see "
 
 
 def test_thoughts_are_told_apart_from_words(turn: Turn) -> None:
     def thought(text: str, offset: int) -> SpokenThinking:
         return SpokenThinking(key=MAIN, run_id="r-1", answer=1, offset=offset, text=text)
 
-    shown = told(turn, thought("a", 0), thought("b", 1))
-    assert [one["data"]["text"] for one in shown] == ["a", "ab"]
+    shown = told(turn, thought("a ", 0), thought("b ", 2))
+    assert [one["data"]["text"] for one in shown] == ["a ", "a b "]
+
+
+def test_the_last_word_is_told_when_a_tool_is_called_or_the_run_ends(turn: Turn) -> None:
+    began = ToolBegan(key=MAIN, run_id="r-1", call=CALL)
+    deltas = chats(turn, ASKED, spoken("let me look-up"), began, spoken("I see-saw", number=2))
+    assert [one.get("deltaText") for one in deltas[3:]] == ["let me ", "look-up", "I "]
+    last = chats(turn, ended(RunState.FAILED, error="broken"))
+    assert [one.get("deltaText") or one["errorMessage"] for one in last] == ["see-saw", "broken"]
+
+
+@pytest.mark.requirement("P24")
+def test_no_event_of_a_run_tells_a_credential(turn: Turn) -> None:
+    secret = "ghp_" + mixed(36)
+    halves = [
+        spoken(f"it is {secret[:9]}"),
+        spoken(f"{secret[9:]} and", 15),
+        spoken(" so on", 19 + len(secret) - 9),
+    ]
+    call = replace(CALL, arguments={"key": secret, "env": {"password": "hunter2"}})
+    printed = [
+        ToolPrinted(key=MAIN, run_id="r-1", call_id="c-1", offset=0, text=secret[:20]),
+        ToolPrinted(key=MAIN, run_id="r-1", call_id="c-1", offset=20, text=f"{secret[20:]}\nok"),
+    ]
+    thought = SpokenThinking(key=MAIN, run_id="r-1", answer=1, offset=0, text=f"{secret} is")
+    outcome = ToolOutcome(content=(Text(secret),), details={"token": secret, "tail": [secret]})
+    said = AssistantMessage(content=(Thinking(thinking=secret), Text(f"it is {secret}")), at=5)
+    over = replace(ended(RunState.DONE, said), overrides=Overrides(reasoning=Reasoning.ON))
+    previews: list[Preview] = [
+        ASKED,
+        thought,
+        *halves,
+        ToolBegan(key=MAIN, run_id="r-1", call=call),
+        *printed,
+        ToolOver(key=MAIN, run_id="r-1", call=call, outcome=outcome),
+        over,
+    ]
+    events = [event.payload for preview in previews for event in turn.tell(preview, 7)]
+    assert secret[10:-4] not in repr(events)
+    assert "hunter2" not in repr(events)
+    assert repr(events).count("ghp_") == repr(events).count(mask(secret)) > 8
+    failed = told(Turn(RUN, "name", StdlibScanner()), ended(RunState.FAILED, error=f"refused {secret}"))
+    assert secret not in repr(failed)
 
 
 @pytest.mark.parametrize(("name", "streams"), [("read", 4), ("exec", 5)])
@@ -118,7 +168,7 @@ def test_a_tool_is_an_item_for_all_and_in_full_for_who_asked(turn: Turn, name: s
     outcome = ToolOutcome(content=(Text("ok"), Image(mime="image/png", data="A")), is_error=True)
     previews: tuple[Preview, ...] = (
         ToolBegan(key=MAIN, run_id="r-1", call=call),
-        ToolPrinted(key=MAIN, run_id="r-1", call_id="c-1", offset=0, text="out"),
+        ToolPrinted(key=MAIN, run_id="r-1", call_id="c-1", offset=0, text="out\n"),
         ToolOver(key=MAIN, run_id="r-1", call=call, outcome=outcome),
     )
     events: list[WireEvent] = [event for preview in previews for event in turn.tell(preview, 7)]
@@ -148,7 +198,7 @@ def test_a_silent_answer_ends_without_words(turn: Turn) -> None:
     assert "message" not in payloads[-1]
     assert payloads[-1]["yielded"] is True
     assert payloads[-2]["data"]["terminalReply"] == {"disposition": "silent"}
-    lost = Turn(RUN, "name")
+    lost = Turn(RUN, "name", StdlibScanner())
     assert chats(lost, RunOver(run=RUN))[-1]["state"] == "final"
 
 
@@ -156,7 +206,7 @@ def test_a_run_that_was_stopped_ends_with_what_it_had_said(turn: Turn) -> None:
     (aborted,) = chats(turn, ASKED, spoken("He"), ended(RunState.KILLED, error="stopped"))[-1:]
     assert (aborted["state"], aborted["stopReason"], aborted["errorMessage"]) == ("aborted", "rpc", "stopped")
     assert aborted["message"]["content"][0]["text"] == "He"
-    silent = Turn(RUN, "name")
+    silent = Turn(RUN, "name", StdlibScanner())
     assert "message" not in chats(silent, ended(RunState.KILLED))[-1]
 
 
@@ -169,7 +219,7 @@ def test_a_run_that_failed_ends_with_its_reason(turn: Turn, state: RunState, kin
 
 def test_the_one_global_session_is_of_no_agent() -> None:
     nobody = replace(RUN, key=SessionKey(agent="", kind=KeyKind.GLOBAL), session_id=None, started_at=None)
-    turn = Turn(nobody, "name")
+    turn = Turn(nobody, "name", StdlibScanner())
     events = turn.tell(ASKED, 7)
     assert all("agentId" not in event.payload and "sessionId" not in event.payload for event in events)
     assert turn.started_at == nobody.queued_at

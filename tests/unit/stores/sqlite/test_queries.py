@@ -27,7 +27,7 @@ WHOLE = {
 }
 STATEMENTS = sorted(name for name in SQL if not name.startswith(("where_", "from_")) and name not in WHOLE)
 GROWING = re.compile(
-    r"(?<!SCAN CONSTANT ROW\n)SCAN (?!\(|f VIRTUAL|entry_search VIRTUAL|json_each|ends|heads|askers|lanes|spells|CONSTANT)(\w+)\b(?! USING (COVERING )?INDEX (runs_|deliveries_waiting))"
+    r"(?<!SCAN CONSTANT ROW\n)SCAN (?!\(|f VIRTUAL|entry_search VIRTUAL|json_each|ends|heads|askers|lanes|spells|CONSTANT)(\w+)\b(?! USING (COVERING )?INDEX (runs_|deliveries_waiting|inbound_pending))"
 )
 
 
