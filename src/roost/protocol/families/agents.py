@@ -137,7 +137,7 @@ COMMANDS = Method(
 )
 CONFIG = Method(
     name="config.get",
-    about="The configuration in force, with secrets masked.",
+    about="The configuration in force, with secrets masked; `valid` and `issues` are of the file as it is now, which stays out of force while anything in it is wrong.",
     params=NoParams,
     result=dict[str, JsonValue],
     needs=Scope.READ,
