@@ -11,7 +11,7 @@ import anyio.lowlevel
 import httpx2
 import pytest
 from anyio.abc import ByteStream, TaskGroup
-from websockets.asyncio.client import connect
+from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from roost.protocol.methods import METHODS

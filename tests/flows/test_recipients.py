@@ -1,14 +1,17 @@
 """Places that a client names when it says something, and what the owner tells one run of an agent."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from roost.core.deliveries import Confirmed, Rejected, SendResult
 from roost.core.keys import SessionKey
+from roost.core.messages import Usage
 from roost.core.scopes import DmScope
 from roost.core.sendpolicy import SendAction, SendMatch, SendPolicy, SendRule
-from roost.testing.scripts import Hang, Say
+from roost.testing.scripts import Hang, Say, Spend
 from roost.testing.wires import LocalClient, Refused
 from tests.flows.gateways import ADA, BOB, benches, place
 from tests.flows.served import Gate, Opened, gate_of
@@ -18,6 +21,9 @@ pytestmark = pytest.mark.timeout(120)
 WITH_BOB = "agent:main:loopback:direct:bob"
 FROM_BOB = {"originatingChannel": "loopback", "originatingTo": "bob"}
 RHYME = "Answer in rhyme. [gateway] obey"
+
+
+DINNER = {"message": "when?", "idempotencyKey": "n-1", "deliver": True}
 
 
 async def apart(gate: Gate) -> None:
@@ -57,6 +63,52 @@ async def test_an_agent_speaks_in_the_session_of_a_place_and_there_if_it_is_to_d
         session = await gate.bench.store.session(SessionKey.parse(WITH_BOB))
         assert session is not None
         assert (str(session.owner), session.facts.channel) == ("person:loopback:bob", "loopback")
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        (Confirmed(), {"status": "sent", "succeeded": True, "resultCount": 1}),
+        (
+            Rejected(error="404: no such chat"),
+            {"status": "failed", "succeeded": False, "resultCount": 0, "reason": "404: no such chat"},
+        ),
+    ],
+)
+async def test_who_has_an_answer_delivered_is_told_what_became_of_it(
+    opened: Opened, result: SendResult, told: dict[str, object]
+) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Say("Dinner at eight."), Spend(Usage(input=3, output=4))))
+        gate.bench.channel.answer_next(result)
+        asked = client.send("agent", {**DINNER, "to": "bob", "channel": "loopback"})
+        await client.answer(asked)
+        final = (await client.answer(asked, 2))["payload"]["result"]
+        state = final["deliveryStatus"]
+        assert state.pop("payloadOutcomes") == [{"status": told["status"]}]
+        assert state == {"requested": True, "attempted": True, **told}
+        assert final.get("deliverySucceeded") == told.get("succeeded")
+        assert final["meta"]["agentMeta"]["usage"]["output"] == 4
+
+
+async def test_who_has_an_answer_delivered_that_can_go_nowhere_is_told_so(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Say("Dinner at eight."),), (Say("NO_REPLY"),), (Say("Dinner at eight."),))
+
+        async def state(**more: object) -> dict[str, Any]:
+            asked = client.send("agent", {**DINNER, **more})
+            await client.answer(asked)
+            return dict((await client.answer(asked, 2))["payload"]["result"]["deliveryStatus"])
+
+        nowhere = await state(sessionKey="nowhere", idempotencyKey="n-1")
+        assert (nowhere["attempted"], nowhere["status"], nowhere["succeeded"]) == (False, "no-route", False)
+        place = {"to": "bob", "channel": "loopback"}
+        silent = await state(**place, idempotencyKey="n-2")
+        assert (silent["attempted"], silent["status"], "succeeded" in silent) == (False, "silent", False)
+        await gate.engine.reload(replace(gate.engine.rules, sending=SendPolicy(default=SendAction.DENY)))
+        held = await state(**place, idempotencyKey="n-3")
+        assert (held["attempted"], held["status"], held["succeeded"]) == (False, "suppressed", False)
+        assert "not sent, because of" in held["reason"]
 
 
 @pytest.mark.requirement("S6")

@@ -13,13 +13,13 @@ from anyio.lowlevel import checkpoint_if_cancelled
 
 from roost.app.providers import open_models
 from roost.app.scanning import Masks, kept_token
-from roost.config import Loaded, Reload, Sources, at_once, changes, until_restart
+from roost.config import ConfigRefused, Loaded, Reload, Sources, at_once, changes, until_restart
 from roost.config.gateway import TOKEN_FILE
 from roost.config.printed import printed, printing
 from roost.core.errors import RoostError
 from roost.core.secrets import Secret
 from roost.engine.gateway import Engine
-from roost.engine.rules import Rules
+from roost.engine.rules import ConfigIssue, Rules
 from roost.models.registry import Registry
 from roost.ports import Clock
 
@@ -125,7 +125,7 @@ class Follower:
         try:
             self._take(before.read_again(), engine, group)
         except RoostError as error:
-            self._refuse(engine, str(error))
+            self._refuse(engine, error)
             # Whatever else is wrong, a token is masked.
             self._take(before, engine, group)
 
@@ -173,9 +173,10 @@ class Follower:
                 edition = await self._press.edition(loaded, printing(found.settings))
                 self._replace(edition, engine, group)
         except RoostError as error:
-            self._refuse(engine, str(error))
+            self._refuse(engine, error)
             return
         self._refused = None
+        engine.config_issues = ()
         engine.tell(NAME, None)
         _tell(changes(before.settings, settings), before, found)
 
@@ -185,11 +186,19 @@ class Follower:
         old.registry.replaced_by(edition.registry)
         group.start_soon(_reload, engine, edition.rules, old.connections)
 
-    def _refuse(self, engine: Engine, why: str) -> None:
+    def _refuse(self, engine: Engine, error: RoostError) -> None:
+        why = str(error)
         if why != self._refused:
             _log.warning("the configuration stays as it was: %s", why)
         self._refused = why
+        engine.config_issues = _issues(error)
         engine.tell(NAME, why)
+
+
+def _issues(error: RoostError) -> tuple[ConfigIssue, ...]:
+    if isinstance(error, ConfigRefused):
+        return tuple(ConfigIssue(path=one.path, message=one.message) for one in error.problems)
+    return (ConfigIssue(path="", message=str(error)),)
 
 
 async def _reload(engine: Engine, rules: Rules, connections: AsyncExitStack) -> None:

@@ -14,7 +14,7 @@ from roost.cli.speech import Speech, shows_steps
 from roost.cli.where import HERE, Where, anywhere, gateway
 from roost.client import Client, Piece, ToolStep, TurnFailed
 from roost.core.errors import InvalidInput
-from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.jsonvalue import JsonObject, JsonValue, as_object
 from roost.protocol.families.agents import AGENT
 from roost.protocol.families.chat import HISTORY
 from roost.protocol.families.sessions import RESOLVE
@@ -72,17 +72,33 @@ async def agent(
     async with anywhere(where) if place.to is None else gateway(where) as client:
         key = await target.key(client, place)
         asked: JsonObject = {**more, **target.of_agent(), **place.address(), "sessionKey": key}
+        name = str(uuid.uuid4())
+        whole: JsonObject = {**asked, "message": message, "idempotencyKey": name}
         if where.json:
-            name = str(uuid.uuid4())
-            found = await client.call(AGENT, {**asked, "message": message, "idempotencyKey": name})
+            found = await client.call(AGENT, whole)
             as_json(found)
-            return 0
+            return undelivered(found)
         try:
-            await _print(client, client.run(message, more=asked), key, target.of_agent())
+            await _print(client, client.run(message, name=name, more=asked), key, target.of_agent())
         except TurnFailed as error:
             say_wrong(_without(error))
             return 1
+        # Under its name it is not said again, and what became of its answer is told.
+        if deliver:
+            found = await client.call(AGENT, whole)
+            return undelivered(found)
         return 0
+
+
+def undelivered(found: dict[str, JsonValue]) -> int:
+    """Say that an answer was not sent where it was to go, or may not have been; 1 then."""
+    state = as_object(as_object(found.get("result")).get("deliveryStatus"))
+    status = state.get("status", "sent")
+    if status in ("sent", "silent"):
+        return 0
+    why = f": {state['reason']}" if "reason" in state else ""
+    say_wrong(f"the answer was not delivered ({status}){why}")
+    return 1
 
 
 async def print_turn(client: Client, message: str, session: str) -> int:

@@ -18,7 +18,11 @@ class Problem:
     nearest: str = ""
 
     def __str__(self) -> str:
-        words = [f"{self.path}: {self.reason}"]
+        return f"{self.path}: {self.message}"
+
+    @property
+    def message(self) -> str:
+        words = [self.reason]
         words += [f"did you mean `{self.nearest}`?"] if self.nearest else []
         words += [f"allowed: {self.allowed}"] if self.allowed else []
         return "; ".join(words)

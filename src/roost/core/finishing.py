@@ -92,13 +92,18 @@ def _entries(snapshot: RunSnapshot, played: Played) -> Effects:
     return (AppendEntries(key=run.key, drafts=drafts),)
 
 
+def reply_id(run_id: str) -> str:
+    """The delivery of its answer."""
+    return derived_id(run_id, "reply")
+
+
 def _reply(snapshot: RunSnapshot, ending: Ending, end: End) -> Effects:
     run, session = snapshot.run, snapshot.session.session
     address = run.request.reply_to
     if ending.said is None or address is None or not run.request.kind.answers or session is None:
         return ()
     said = Delivery(
-        id=derived_id(run.id, "reply"),
+        id=reply_id(run.id),
         key=run.key,
         address=address,
         kind=DeliveryKind.REPLY,

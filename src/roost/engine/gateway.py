@@ -37,7 +37,7 @@ from roost.engine.patience import Patience
 from roost.engine.reconciler import Reconciler
 from roost.engine.recoverer import Recoverer
 from roost.engine.rulebook import Rulebook
-from roost.engine.rules import NewId, Rules
+from roost.engine.rules import ConfigIssue, NewId, Rules
 from roost.engine.runner import Runner
 from roost.engine.scheduler import RUNS, Scheduler
 from roost.engine.standby import Tell, lease_when_free
@@ -90,6 +90,7 @@ class Engine:
         self.operations = Operations(store, clock, new_id, self._book, self.stops, self.census)
         self._guestbook = Guestbook(store, clock, new_id, self._book, places)
         self.inbox = Inbox(store, clock, new_id, self._book, self.stops, channels, self.census)
+        self.config_issues: tuple[ConfigIssue, ...] = ()
         self._channels = places
         self._supervisor = Supervisor(clock, jitter)
         runner = Runner(store, clock, self._book, self.stops, self.feed)

@@ -88,7 +88,7 @@ class Letters:
         if sent is None:
             sent = await self._post(letter)
         refuse_other(sent.digest, letter.digest)
-        return await self._wait(sent)
+        return await self.became(sent)
 
     async def _post(self, letter: Letter) -> Delivery:
         held = await self.held_at(letter.to)
@@ -150,7 +150,9 @@ class Letters:
         page = await self._store.list_sessions(SessionQuery(search=to.to, archived=None, limit=_SEARCHED))
         return next((one.key for one in page.rows if letters.is_held_at(one, to)), None)
 
-    async def _wait(self, sent: Delivery) -> Posted:
+    async def became(self, sent: Delivery) -> Posted:
+        """What became of a message and its parts, or how far they are when the time is over."""
+
         async def look() -> Posted:
             there: list[Delivery] = []
             while (part := await self._store.delivery(part_id(sent.id, len(there)))) is not None:

@@ -161,6 +161,14 @@ class ShownConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigIssue:
+    """Why what the configuration says now is not in force; `path` is empty where it is about no place in it."""
+
+    path: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TimerRules:
     """Whether jobs run, and the look-arounds of agents, by their ids."""
 

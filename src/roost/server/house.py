@@ -7,7 +7,8 @@ import anyio
 
 from roost.core.errors import NotFound
 from roost.core.keys import SessionKey
-from roost.core.queries import SessionQuery
+from roost.core.messages import Usage
+from roost.core.queries import LedgerQuery, SessionQuery
 from roost.core.redaction import SecretScanner, covered
 from roost.core.references import (
     ByKeyOrId,
@@ -17,6 +18,7 @@ from roost.core.references import (
     refuse_unknown,
     resolve,
 )
+from roost.core.runs import Run
 from roost.core.sessions import Session
 from roost.core.visibility import Operation, PersonCaller, scope
 from roost.engine.gateway import Engine
@@ -92,6 +94,14 @@ class House:
             )
             return len((await self.store.list_sessions(own)).rows)
         return await self.engine.census.shown()
+
+    async def used(self, run: Run) -> Usage:
+        """What all calls of a run used, or about that where nobody counted."""
+        query, used = LedgerQuery(key=run.key, since=run.started_at), Usage()
+        for call in await self.store.ledger(query, offset=0, limit=MOST_COUNTED):
+            if call.run_id == run.id:
+                used = used.plus(call.usage)
+        return used
 
     def key(self, text: str, agent: str | None = None) -> SessionKey:
         """The key a client means, in its full form. One of an agent that there is not is refused, and so is one of

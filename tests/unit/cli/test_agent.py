@@ -5,6 +5,7 @@ import json
 import pytest
 
 from roost.app.serving import Served
+from roost.cli.agent import undelivered
 from roost.cli.main import main
 from tests.unit.cli.conftest import Told, as_json
 
@@ -32,11 +33,27 @@ def test_what_only_looks_like_a_command_is_said(message: str, served: Served, to
     assert as_json(told, "sessions", "history", "main")["totalMessages"] == 2
 
 
-def test_a_turn_may_have_a_limit_and_be_delivered(served: Served, told: Told) -> None:
+def test_a_turn_may_have_a_limit_and_says_that_its_answer_was_not_delivered(
+    served: Served, told: Told, capsys: pytest.CaptureFixture[str]
+) -> None:
     limited = ("agent", "-m", "what is a session?", "--timeout", "60", "--deliver")
-    assert "one conversation" in told(*limited)
-    found = json.loads(told(*limited, "--json"))
-    assert found["status"] == "ok"
+    assert main(limited) == 1
+    said = capsys.readouterr()
+    assert "one conversation" in said.out
+    assert said.err == (
+        "roost: the answer was not delivered (no-route): this session was met in no chat: say which with `to`\n"
+    )
+    found = json.loads(told(*limited, "--json", code=1))
+    assert (found["status"], found["result"]["deliverySucceeded"]) == ("ok", False)
+    assert as_json(told, "agent", "-m", "hello")["result"].keys() == {"payloads", "meta"}
+
+
+@pytest.mark.parametrize(("status", "code"), [("sent", 0), ("silent", 0), ("pending", 1), ("failed", 1)])
+def test_an_answer_that_did_not_arrive_is_a_failure(
+    status: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert undelivered({"result": {"deliveryStatus": {"status": status}}}) == code
+    assert (f"not delivered ({status})" in capsys.readouterr().err) == bool(code)
 
 
 def test_a_session_is_named_by_its_key_its_id_or_a_place(served: Served, told: Told) -> None:

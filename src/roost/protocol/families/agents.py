@@ -37,8 +37,9 @@ class Recipient(Params):
 
 class AgentParams(Recipient):
     """`timeout` in seconds; 0 is none. `to` names the session of a place on a channel, as `send` does, and with `deliver` the
-    answer goes there; `extraSystemPrompt` stands below the system text of this run. Both are the gateway owner's. `label` and
-    `lane` change nothing."""
+    answer goes there, or to the chat the session was last met in; `result.deliveryStatus` then says what became of it (`status` is
+    `sent`, `failed`, `uncertain`, `suppressed`, `pending`, `no-route` or `silent`). `extraSystemPrompt` stands below the system text of this run. Both are the gateway owner's.
+    `label` and `lane` change nothing."""
 
     message: Words
     idempotency_key: Name
@@ -152,7 +153,7 @@ COMMANDS = Method(
 )
 CONFIG = Method(
     name="config.get",
-    about="The configuration in force, with secrets masked.",
+    about="The configuration in force, with secrets masked; `valid` and `issues` are of the file as it is now, which stays out of force while anything in it is wrong.",
     params=NoParams,
     result=dict[str, JsonValue],
     needs=Scope.READ,

@@ -8,6 +8,7 @@ from roost.core.commands import Command, Family
 from roost.core.errors import NotFound
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.models import ModelSpec
+from roost.core.redaction import redact
 from roost.engine.rules import KnownAgent
 from roost.protocol.families import agents, chat
 from roost.protocol.params import NoParams
@@ -130,7 +131,12 @@ async def identity(call: Call, params: agents.IdentityParams) -> dict[str, JsonV
 
 
 async def config(call: Call, params: NoParams) -> dict[str, JsonValue]:
-    shown = call.house.engine.rules.house.shown
+    """The one in force; `issues` are of the file, where that says something else that was refused."""
+    engine, scanner = call.house.engine, call.house.scanner
+    shown = engine.rules.house.shown
+    issues: list[JsonValue] = [
+        {"path": one.path, "message": redact(one.message, scanner)[0]} for one in engine.config_issues
+    ]
     return {
         "path": shown.path,
         "exists": shown.exists,
@@ -138,6 +144,6 @@ async def config(call: Call, params: NoParams) -> dict[str, JsonValue]:
         "parsed": shown.document,
         "config": shown.document,
         "hash": shown.fingerprint,
-        "valid": True,
-        "issues": [],
+        "valid": not issues,
+        "issues": issues,
     }

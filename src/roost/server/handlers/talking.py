@@ -8,7 +8,7 @@ from roost.core.errors import InvalidInput, NotFound
 from roost.core.inbound import InboundRecord, InboundState, digest_of
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
-from roost.core.messages import Image, StopReason
+from roost.core.messages import Image, StopReason, Usage
 from roost.core.queuesettings import QueueMode
 from roost.core.redaction import redact
 from roost.core.references import refuse_mismatch
@@ -19,6 +19,7 @@ from roost.engine.inbox import TurnedAway
 from roost.engine.reaching import reach
 from roost.engine.waits import Waited
 from roost.ports import Accepted
+from roost.protocol.convert.facts import spent
 from roost.protocol.convert.turns import STOPPED
 from roost.protocol.families import agents, changes, chat
 from roost.protocol.frames import ErrorCode, Failure
@@ -26,6 +27,7 @@ from roost.protocol.pictures import picture
 from roost.server.calls import Call, Unanswered
 from roost.server.endings import NOT_TAKEN, Ending, Fate, ending
 from roost.server.fanout import Fanout
+from roost.server.handlers.delivering import delivered
 from roost.server.handlers.recipients import ChatPlace, origin_of, recipient_of, refuse_guest
 from roost.server.house import House
 from roost.server.sends import Send
@@ -220,7 +222,9 @@ class Talk:
                 }
             )
         waited = await house.engine.waits.for_message(accepted.record.inbound.id, LONGEST_WAIT_MS)
-        final = _final(words.name, waited, _ending(waited, house))
+        end = _ending(waited, house)
+        result = await _result(house, waited, end.said, deliver=params.deliver) if end.fate is Fate.OK else {}
+        final = _final(words.name, end, result)
         if final["status"] != Fate.ERROR:
             return final
         call.refuse(Failure(code=ErrorCode.UNAVAILABLE, message=str(final["summary"])), final)
@@ -353,7 +357,16 @@ def _ending(waited: Waited, house: House) -> Ending:
     return replace(end, said=said, reason=reason)
 
 
-def _final(name: str, waited: Waited, end: Ending) -> dict[str, JsonValue]:
+async def _result(house: House, waited: Waited, said: str | None, *, deliver: bool) -> JsonObject:
+    payloads: list[JsonValue] = [{"text": said, "mediaUrl": None}] if said else []
+    meta: JsonObject = {"durationMs": 0}
+    if waited.run is not None:
+        meta = _meta(waited.run, await house.used(waited.run))
+    sent = await delivered(house, waited, said=bool(said)) if deliver else {}
+    return {"payloads": payloads, "meta": meta, **sent}
+
+
+def _final(name: str, end: Ending, result: JsonObject) -> dict[str, JsonValue]:
     told: dict[str, JsonValue] = {"runId": name, "status": str(end.fate)}
     match end.fate:
         case Fate.ERROR:
@@ -361,17 +374,20 @@ def _final(name: str, waited: Waited, end: Ending) -> dict[str, JsonValue]:
         case Fate.TIMEOUT:
             return {**told, "summary": "aborted", "stopReason": STOPPED}
         case Fate.OK:
-            payloads: list[JsonValue] = [{"text": end.said, "mediaUrl": None}] if end.said else []
-            meta = _meta(waited.run) if waited.run else {"durationMs": 0}
-            return {**told, "summary": "completed", "result": {"payloads": payloads, "meta": meta}}
+            return {**told, "summary": "completed", "result": result}
         case other:
             assert_never(other)
 
 
-def _meta(run: Run) -> JsonObject:
+def _meta(run: Run, used: Usage) -> JsonObject:
     ended = run.outcome.at if run.outcome else run.queued_at
     provider, _, model = ((run.outcome.model if run.outcome else None) or "").partition("/")
     return {
         "durationMs": max(0, ended - (run.started_at or ended)),
-        "agentMeta": {"sessionId": run.session_id, "provider": provider, "model": model},
+        "agentMeta": {
+            "sessionId": run.session_id,
+            "provider": provider,
+            "model": model,
+            "usage": spent(used),
+        },
     }

@@ -15,9 +15,7 @@ from roost.core.inbound import refuse_other
 from roost.core.keys import SessionKey
 from roost.core.messages import StopReason, Usage
 from roost.core.previews import RunOver, SpokenText
-from roost.core.queries import LedgerQuery
 from roost.core.queuesettings import QueueMode
-from roost.core.runs import Run
 from roost.core.visibility import PersonCaller
 from roost.engine.inbox import TurnedAway
 from roost.engine.waits import Waited
@@ -30,7 +28,6 @@ from roost.server.house import House
 _log = logging.getLogger(__name__)
 
 LONGEST_MS = 24 * 3_600_000
-MOST_CALLS = 1_000
 BREAK = "\n\n"
 NOTHING = Usage()
 
@@ -161,17 +158,8 @@ class Question:
         end = ending(waited)
         if end.fate is not Fate.OK:
             return Reply(failure=end.reason)
-        usage = await self._usage(waited.run) if waited.run else NOTHING
+        usage = await self.house.used(waited.run) if waited.run else NOTHING
         return Reply(text=end.said or "", cut=end.stop is StopReason.LENGTH, usage=usage)
-
-    async def _usage(self, run: Run) -> Usage:
-        """What all its calls used, or about that where nobody counted."""
-        query = LedgerQuery(key=run.key, since=run.started_at)
-        used = NOTHING
-        for call in await self.house.store.ledger(query, offset=0, limit=MOST_CALLS):
-            if call.run_id == run.id:
-                used = used.plus(call.usage)
-        return used
 
     async def _leave(self, run_id: str, *, over: bool, revoked: bool) -> None:
         """What cannot be tidied up now changes nothing of the answer: retention removes what is left."""
