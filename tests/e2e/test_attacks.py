@@ -17,7 +17,8 @@ import pytest
 from anyio.abc import SocketAttribute, SocketStream
 
 from roost.app.serving import Served
-from roost.core.addressed import LONGEST_TEXT, Addressed
+from roost.core.addressed import Addressed
+from roost.core.figures import LONGEST_SAID
 from roost.core.grants import Role
 from roost.core.inbound import Inbound
 from roost.core.runs import Request, Run
@@ -150,7 +151,7 @@ async def test_no_method_takes_a_field_of_the_gateways_own(tmp_path: Path) -> No
 @pytest.mark.requirement("S23")
 async def test_what_is_too_long_leaves_nothing_behind_through_any_door(tmp_path: Path) -> None:
     home = configured(tmp_path, {"http": {"endpoints": {"chatCompletions": {"enabled": True}}}})
-    flood = "x" * (LONGEST_TEXT + 1)
+    flood = "x" * (LONGEST_SAID + 1)
     async with served(home) as gateway, owner(gateway) as caller:
         for method, params in (
             ("chat.send", {"sessionKey": "flood", "message": flood, "idempotencyKey": "a"}),

@@ -9,6 +9,7 @@ from roost.core.arrivals import Opening
 from roost.core.envelopes import Conversation, Envelope, Sender
 from roost.core.errors import InvalidInput
 from roost.core.facts import chat_type, classify
+from roost.core.figures import LONGEST_SAID
 from roost.core.grants import Scope
 from roost.core.inbound import Source
 from roost.core.keys import SessionKey
@@ -21,7 +22,6 @@ from roost.core.sessions import Facts
 
 CHANNEL = "webchat"
 RULE = "the key that its client named"
-LONGEST_TEXT = 1_000_000
 
 
 class Commands(Enum):
@@ -63,8 +63,9 @@ class Addressed:
     relayed: str | None = None
 
     def __post_init__(self) -> None:
-        if len(self.text) > LONGEST_TEXT:
-            raise too_long()
+        if len(self.text) > LONGEST_SAID:
+            hint = "send a part, or put it into a file"
+            raise InvalidInput(f"a message has at most {LONGEST_SAID:,} characters", hint=hint)
 
     @property
     def provenance(self) -> Provenance:
@@ -98,11 +99,6 @@ class Addressed:
             conversation=Conversation(chat_type=ChatType.DIRECT),
             text=self.text,
         )
-
-
-def too_long() -> InvalidInput:
-    hint = "send a part, or put it into a file"
-    return InvalidInput(f"a message has at most {LONGEST_TEXT:,} characters", hint=hint)
 
 
 def facts_of_named(key: SessionKey, main_name: str) -> Facts:

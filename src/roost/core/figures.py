@@ -13,6 +13,9 @@ UNITS = MappingProxyType({"ms": 1, "s": 1_000, "m": MINUTE_MS, "h": HOUR_MS, "d"
 MICROS = 1_000_000
 """As many millionths of a dollar as a dollar has."""
 
+LONGEST_SAID = 1_000_000
+"""The characters of what is said at once."""
+
 _DURATION = re.compile(r"(?P<number>[0-9]{1,9})(?P<unit>ms|s|m|h|d)?")
 
 

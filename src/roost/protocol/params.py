@@ -6,8 +6,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
-from roost.core import addressed, keys
+from roost.core import keys
 from roost.core.errors import InvalidInput
+from roost.core.figures import LONGEST_SAID
 from roost.core.jsonvalue import JsonValue
 
 P = TypeVar("P", bound=BaseModel)
@@ -29,8 +30,8 @@ SessionName = Annotated[str, Field(min_length=1, max_length=keys.LONGEST_TEXT)]
 SessionOrNot = Annotated[str, Field(max_length=keys.LONGEST_TEXT)]
 Place = Annotated[str, Field(min_length=1, max_length=LONGEST_PLACE)]
 """Where something is sent to: a chat, or a URL."""
-Said = Annotated[str, Field(max_length=addressed.LONGEST_TEXT)]
-Words = Annotated[str, Field(min_length=1, max_length=addressed.LONGEST_TEXT)]
+Said = Annotated[str, Field(max_length=LONGEST_SAID)]
+Words = Annotated[str, Field(min_length=1, max_length=LONGEST_SAID)]
 """What is said, which may not be empty."""
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]

@@ -8,9 +8,6 @@ from roost.core.errors import InvalidInput
 from roost.core.messages import Image
 from roost.protocol.handshake import MAX_PICTURE
 
-# In base64, with room for line breaks: one that is too large is told so.
-LONGEST_PICTURE = 2 * MAX_PICTURE
-
 _SIGNS = MappingProxyType(
     {
         "image/png": (b"\x89PNG\r\n\x1a\n", b""),

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.addressed import LONGEST_TEXT, Addressed, facts_of_named
+from roost.core.addressed import Addressed, facts_of_named
 from roost.core.addresses import ChatType
 from roost.core.errors import InvalidInput
+from roost.core.figures import LONGEST_SAID
 from roost.core.inbound import Source
 from roost.core.keys import SessionKey
 from roost.core.messages import Image, Provenance, ProvenanceKind, Text
@@ -43,7 +44,7 @@ def test_what_another_gateway_relays_is_no_persons_word_and_comes_from_beyond() 
 
 @pytest.mark.requirement("S23")
 def test_a_message_is_bounded() -> None:
-    said = Addressed(key=MAIN, principal=OWNER, text="x" * LONGEST_TEXT, run_id="r-1", idempotency_key="k")
+    said = Addressed(key=MAIN, principal=OWNER, text="x" * LONGEST_SAID, run_id="r-1", idempotency_key="k")
     with pytest.raises(InvalidInput, match="1,000,000 characters"):
         replace(said, text=said.text + "x")
 

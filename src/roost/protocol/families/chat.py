@@ -5,6 +5,7 @@ from typing import Annotated, Literal, TypedDict
 from pydantic import Field
 
 from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.protocol.handshake import MAX_PICTURE
 from roost.protocol.method import Method
 from roost.protocol.params import (
     AgentId,
@@ -19,11 +20,12 @@ from roost.protocol.params import (
     Short,
     Words,
 )
-from roost.protocol.pictures import LONGEST_PICTURE
 from roost.protocol.scopes import Scope
 
 MOST_MESSAGES = 1_000
 MOST_PICTURES = 100
+# In base64, with room for line breaks: one that is too large is told so.
+LONGEST_PICTURE = 2 * MAX_PICTURE
 LONGEST_KEY = 512
 
 Key = Annotated[str, Field(min_length=1, max_length=LONGEST_KEY)]

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from roost.core import thinking
-from roost.core.addressed import LONGEST_TEXT, too_long
 from roost.core.errors import InvalidInput, NotFound
 from roost.core.footers import Reasoning, UsageLevel
 from roost.core.jsonvalue import JsonObject
@@ -51,8 +50,6 @@ class Changes:
             key = await house.meant(Operation.SEND, call.caller, params.key, params.agent_id)
         overrides = Overrides(model=_model(call, params.model), thinking=_level(params.thinking_level))
         labels = Labels(label=_label(params.label), display_name=params.display_name)
-        if params.message and len(params.message) > LONGEST_TEXT:
-            raise too_long()
         session = await house.engine.operations.open(call.caller, key, labels, overrides)
         created = Created(
             ok=True,
