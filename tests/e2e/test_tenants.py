@@ -60,7 +60,8 @@ async def bob(gate: Gate, http: httpx2.AsyncClient) -> AsyncIterator[None]:
         await other.call("sessions.subscribe", {})
         labelled = await caller.call("sessions.patch", {"key": str(BOBS), "label": LABEL})
         assert labelled["ok"], labelled
-        gate.bench.model.add((Say(SECRET),), (Say(SECRET), Hang()))
+        # A word that might grow into a credential is shown once it is whole.
+        gate.bench.model.add((Say(SECRET),), (Say(f"{SECRET} and"), Hang()))
         for name in ("over", SAME):
             said = {"sessionKey": str(BOBS), "message": SECRET, "idempotencyKey": name}
             assert (await caller.call("chat.send", said))["ok"]
