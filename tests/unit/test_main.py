@@ -11,6 +11,14 @@ from pathlib import Path
 import pytest
 
 from roost.config import from_environment
+from roost.server.listening import bind
+
+
+@pytest.fixture(autouse=True)
+def at_a_free_port(tmp_path: Path) -> None:
+    """Whoever runs the tests may have a gateway of his own at the usual one."""
+    with bind("127.0.0.1", 0) as free:
+        (tmp_path / "roost.json").write_text(f"{{ gateway: {{ port: {free.getsockname()[1]} }} }}")
 
 
 @pytest.fixture
