@@ -90,9 +90,9 @@ def knock(guests: Guests, wanted: Knock) -> tuple[Guests, Guest | Knock | None]:
             # What is told now is good from now on.
             again = replace(before, at=now, ready_at=now + TELL_AGAIN_MS)
             return _changed(guests, before.id, lambda _: again), again
-        case None if _is_full(guests, wanted.chat.served_by):
+        case _ if _is_full(guests, wanted.chat.served_by):
             return guests, None
-        case None:
+        case _:
             first = replace(wanted, ready_at=now + TELL_AGAIN_MS)
             return replace(guests, asking=(*guests.asking, first)), first
 
