@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import apsw
 import pytest
 
@@ -20,15 +21,16 @@ from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
 from roost.core.ledger import Denial
 from roost.core.messages import ProvenanceKind
+from roost.core.models import ModelRequest
 from roost.core.principals import OWNER, person
 from roost.core.queries import HistoryQuery, LedgerQuery, SearchQuery, SessionQuery
 from roost.core.runs import Cause
 from roost.core.search import parse_query
-from roost.ports import Store
+from roost.ports import Store, Topic, TopicKind
 from roost.scanners.stdlib import StdlibScanner
 from roost.stores.sqlite import SqliteStore
 from roost.testing import builders
-from roost.testing.scripts import Say
+from roost.testing.scripts import Say, Script, Until
 from roost.transfer.exportfolder import export_to
 from roost.transfer.mirror import Mirror, Places
 from tests.contract.scenes import change
@@ -165,6 +167,46 @@ async def test_a_session_that_an_erased_person_shared_goes_on(tmp_path: Path) ->
     words = ("zebrafish", "kumquat", "narwhal", "quokka")
     assert holding(tmp_path, words) == set()
     assert len(list((tmp_path / "files" / "main").glob("*.jsonl"))) == 4
+
+
+async def said_together(folder: Path, *senders: Sender) -> None:
+    """Each of these said something in a group while the agent was busy there, and all were answered at once."""
+    store = SqliteStore.open(folder / "roost.db", SystemClock())
+    bench, began, free = Bench(store, SystemClock()), anyio.Event(), anyio.Event()
+
+    def busy(request: ModelRequest) -> Script:
+        began.set()
+        return (Until(free), Say("done"))
+
+    async def waiting() -> bool | None:
+        return len(await store.pending_inputs(GROUP)) == len(senders) or None
+
+    staged(bench).play(GROUP, busy, (Say("quokka, said to all"),))
+    try:
+        async with bench.serving():
+            await bench.channel.say("adasword", sender=ADA, chat=KITCHEN)
+            await began.wait()
+            for one in senders:
+                words = "narwhal" if one is EVE else "bobsword"
+                await bench.channel.say(words, sender=one, chat=KITCHEN)
+            await store.wait_for(Topic(TopicKind.SESSION, str(GROUP)), waiting)
+            free.set()
+            await bench.channel.wait_replies(IN_KITCHEN, 2)
+    finally:
+        await store.close()
+
+
+@pytest.mark.requirement("F11")
+@pytest.mark.parametrize("senders", [(BOB, EVE), (EVE, BOB)], ids=["she was last", "she was first"])
+async def test_what_she_said_together_with_others_is_left_nowhere(
+    tmp_path: Path, senders: tuple[Sender, ...]
+) -> None:
+    await said_together(tmp_path, *senders)
+    assert holding(tmp_path, ("narwhal",))
+    loaded = home(tmp_path)
+    await erase(loaded, who(loaded, "loopback:evesid77"))
+    assert holding(tmp_path, CANARIES) == set()
+    assert holding(tmp_path, ("adasword",))
 
 
 def set_page_size(file: Path, size: int) -> None:

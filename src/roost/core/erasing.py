@@ -96,7 +96,7 @@ def blanked(body: Body, person: Person) -> Body:
         case UserMessage():
             theirs = body.provenance.principal in person.principals
             who = person.stand_in if theirs else body.provenance.principal
-            provenance = replace(body.provenance, principal=who, source_session=None)
+            provenance = replace(body.provenance, principal=who, source_session=None, voices=())
             return replace(body, content=words, sender=None, provenance=provenance)
         case AssistantMessage():
             calls = (replace(one, arguments={}) for one in body.content if isinstance(one, ToolCall))

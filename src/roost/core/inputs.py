@@ -85,6 +85,7 @@ def _entry(records: Sequence[InboundRecord], dropped: Sequence[InboundRecord]) -
     inputs = [record.inbound for record in records]
     first = inputs[0]
     voices = {record.inbound.principal for record in (*records, *dropped)}
+    several = tuple(sorted(voices, key=str)) if len(voices) > 1 else ()
     images: list[UserBlock] = [
         block for inbound in inputs for block in inbound.content if isinstance(block, Image)
     ]
@@ -93,7 +94,7 @@ def _entry(records: Sequence[InboundRecord], dropped: Sequence[InboundRecord]) -
         body=UserMessage(
             content=(Text(collect_prompt(inputs, [record.reason or "" for record in dropped])), *images),
             at=first.received_at,
-            provenance=replace(first.provenance, principal=_one_of(voices, first.key)),
+            provenance=replace(first.provenance, principal=_one_of(voices, first.key), voices=several),
             sender=first.sender_name if len(inputs) == 1 else None,
         ),
         run_id=records[0].run_id,

@@ -27,13 +27,15 @@ class ProvenanceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """Who and what is behind an entry; session keys are in their stored form."""
+    """Who and what is behind an entry; session keys are in their stored form. Where several people speak in one entry,
+    they are its `voices`, and its principal is the agent."""
 
     kind: ProvenanceKind
     principal: Principal = OWNER
     source_session: str | None = None
     source_channel: str | None = None
     source_tool: str | None = None
+    voices: tuple[Principal, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,7 @@ def _dump_user(body: UserMessage) -> tuple[Any, ...]:
         origin.source_session,
         origin.source_channel,
         origin.source_tool,
+        *map(str, origin.voices),
     )
 
 
@@ -117,7 +118,7 @@ def _load_user(_: str, at: int, content: Any, sender: str | None, *origin: Any) 
 
 @lru_cache(4096)
 def _provenance(
-    kind: str, principal: str, session: str | None, channel: str | None, tool: str | None
+    kind: str, principal: str, session: str | None, channel: str | None, tool: str | None, *voices: str
 ) -> Provenance:
     return Provenance(
         kind=ProvenanceKind(kind),
@@ -125,6 +126,7 @@ def _provenance(
         source_session=session,
         source_channel=channel,
         source_tool=tool,
+        voices=tuple(map(parse_principal, voices)),
     )
 
 

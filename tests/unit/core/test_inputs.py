@@ -133,8 +133,9 @@ def test_a_turn_that_answers_several_people_acts_for_none_of_them(
 
 def test_what_several_people_said_is_said_by_none_of_them() -> None:
     both = (pending(inbound("m1", principal=ALICE), "r1"), pending(inbound("m2", principal=BOB), "r1"))
-    assert [body.provenance.principal for body in bodies(*both)] == [AGENT]
-    assert [body.provenance.principal for body in bodies(both[1])] == [BOB]
+    (together,), (alone,) = bodies(*both), bodies(both[1])
+    assert (together.provenance.principal, together.provenance.voices) == (AGENT, (ALICE, BOB))
+    assert (alone.provenance.principal, alone.provenance.voices) == (BOB, ())
 
 
 def test_a_run_that_others_passed_is_reminded_of_what_it_was_asked() -> None:

@@ -19,7 +19,7 @@ from roost.core.messages import (
     Usage,
     UserMessage,
 )
-from roost.core.principals import person
+from roost.core.principals import OWNER, Principal, person
 from roost.stores.bodies import SHORT, dump_body, load_body
 
 BODIES: list[Body] = [
@@ -36,6 +36,15 @@ BODIES: list[Body] = [
         sender="Ada",
     ),
     UserMessage(content=(), at=0, provenance=Provenance(kind=ProvenanceKind.HUMAN)),
+    UserMessage(
+        content=(Text("both"),),
+        at=0,
+        provenance=Provenance(
+            kind=ProvenanceKind.HUMAN,
+            principal=Principal.parse("agent:main"),
+            voices=(OWNER, person("telegram", "1:2")),
+        ),
+    ),
     AssistantMessage(
         content=(
             Thinking(thinking="hm", signature="s"),

@@ -122,10 +122,11 @@ class Without:
         self._told = self._telling()
         await self._each_row("generations", self._note_generation)
         await self._each_row("jobs", lambda row: theirs.jobs.add(row["id"]) if self._is_theirs(row) else None)
+        await self._each_row("deliveries", self._note_letter)
+        await self._each_row("entries", self._note_said)
         await self._each_row("runs", self._note_run)
         await self._each_row("runs", self._note_following)
-        await self._each_row("deliveries", self._note_letter)
-        await self._each_row("entries", self._note_entry)
+        await self._each_row("entries", self._note_told)
         await self._each_row("entries", self._note_blanked)
         blanked: set[Binding] = set()
         await self._each_row("generations", lambda row: self._note_shared(row, blanked))
@@ -155,7 +156,7 @@ class Without:
             self._theirs.generations.add(row["id"])
 
     def _note_run(self, row: Fields) -> None:
-        if self._is_theirs(row):
+        if self._is_theirs(row) or row["id"] in self._theirs.runs:
             self._theirs.runs.add(row["id"])
             self._theirs.traces.add(_trace(row))
 
@@ -173,13 +174,16 @@ class Without:
             self._theirs.letters.add(row["id"])
             self._theirs.letter_entries.add(entry_of(str(row["id"])))
 
-    def _note_entry(self, row: Fields) -> None:
-        told = self._is_said(row) or row["run_id"] in self._theirs.following
-        if row["generation"] in self._theirs.generations or not told:
+    def _note_said(self, row: Fields) -> None:
+        if row["generation"] in self._theirs.generations or not self._is_said(row):
             return
         self._theirs.spoken_in.add(row["generation"])
         if row["run_id"] is not None:
             self._theirs.runs.add(row["run_id"])
+
+    def _note_told(self, row: Fields) -> None:
+        if row["generation"] not in self._theirs.generations and row["run_id"] in self._theirs.following:
+            self._theirs.spoken_in.add(row["generation"])
 
     def _note_blanked(self, row: Fields) -> None:
         if row["generation"] not in self._theirs.generations and self._is_blanked(row):
@@ -196,7 +200,8 @@ class Without:
             self._theirs.touched.add(str(row["key"]))
 
     def _refuse_active(self, row: Fields) -> None:
-        if row["state"] in _ACTIVE and self._is_theirs(row) and row["key"] not in self._theirs.keys:
+        theirs = self._is_theirs(row) or row["id"] in self._theirs.runs
+        if row["state"] in _ACTIVE and theirs and row["key"] not in self._theirs.keys:
             raise Conflict(
                 f"a message of theirs is not answered yet in {row['key']}",
                 hint="start the gateway and let it finish, or stop it there; nothing was erased",
@@ -207,7 +212,8 @@ class Without:
 
     def _telling(self) -> "re.Pattern[str]":
         """What in a text of the gateway's own speaks of them: who they are, their sessions, their chats."""
-        words = sorted(map(re.escape, (*self._names, *self._theirs.keys)))
+        plain = {*self._names, *self._theirs.keys}
+        words = sorted(map(re.escape, plain | {encode(one)[1:-1] for one in plain}))
         named = rf"(?<![\w:-])(?:{'|'.join(words)})(?![\w%-])"
         return re.compile("|".join((named, *(_address_pattern(one) for one in self._person.identities))))
 
@@ -239,7 +245,7 @@ class Without:
         if (
             self._is_theirs(row)
             or row.get("job") in self._theirs.jobs
-            or row.get("id") in self._theirs.letters | self._theirs.following
+            or row.get("id") in self._theirs.letters | self._theirs.runs
         ):
             return True
         if any(row.get(name) in self._theirs.runs for name in ("run_id", "batch", "child_run")):
@@ -294,7 +300,17 @@ class Without:
     def _is_said(self, row: Fields) -> bool:
         """Whether they said it, or it was written to them."""
         own = row["principal"] in self._names or row["source_session"] in self._theirs.keys
-        return own or row["entry_id"] in self._theirs.letter_entries
+        return own or row["entry_id"] in self._theirs.letter_entries or self._is_one_of(row)
+
+    def _is_one_of(self, row: Fields) -> bool:
+        """Whether they spoke in it with others."""
+        told = str(row["body"])
+        if not any(encode(name) in told for name in self._names):
+            return False
+        body = load_body(told)
+        return isinstance(body, UserMessage) and not self._person.principals.isdisjoint(
+            body.provenance.voices
+        )
 
     def _sums_up_or_tells(self, row: Fields) -> bool:
         """What people wrote about them is not theirs; what tools found in their sessions is."""

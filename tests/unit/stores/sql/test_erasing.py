@@ -301,23 +301,48 @@ async def test_a_child_that_she_had_spawned_forgets_its_task(rows: Rows) -> None
 
 
 @pytest.mark.requirement("F11")
-async def test_what_follows_from_a_turn_that_she_began_with_others_is_blanked_too(rows: Rows) -> None:
+@pytest.mark.parametrize("number", ["7", 'a"b'], ids=["plain", "odd"])
+async def test_what_she_said_together_with_others_is_blanked_and_her_name_goes(
+    rows: Rows, number: str
+) -> None:
+    def several(*voices: Principal) -> str:
+        provenance = Provenance(
+            kind=ProvenanceKind.HUMAN, principal=Principal.parse("agent:main"), voices=voices
+        )
+        return dump_body(UserMessage(content=(Text("words"),), at=1, provenance=provenance))
+
+    ann, her = Principal.parse("person:telegram:8"), Principal.parse(f"person:telegram:{number}")
+    in_group(rows, 1, several(ann, her), principal="agent:main", run_id="joint")
+    in_group(rows, 2, dump_body(answered("e", "words").body), run_id="joint")
+    in_group(rows, 3, several(OWNER, ann), principal="agent:main", run_id="others")
+    in_group(rows, 4, dump_body(answered("e", str(her)).body), run_id="others")
+    found = await left(rows, Person.named(str(her), (), KNOWN_CHANNELS, "secret"))
+    bodies = [str(row["body"]) for row in found["entries"]]
+    assert [ERASED in body for body in bodies] == [True, True, False, True]
+    assert not any(str(her) in body for body in bodies)
+
+
+@pytest.mark.requirement("F11")
+@pytest.mark.parametrize("principal", [str(EVE), "agent:main"], ids=["hers", "of all"])
+async def test_what_follows_from_a_turn_of_her_and_others_is_blanked_too(rows: Rows, principal: str) -> None:
     def ran(name: str, principal: str, trace: str) -> None:
         body = f'{{"cause":{{"trace":"{trace}"}}}}'
         rows.add("runs", id=name, key=GROUP, principal=principal, state="done", body=body)
 
-    ran("joint", str(EVE), "t1")
+    ran("joint", principal, "t1")
     ran("child", "agent:main", "t1")
     ran("others", "agent:main", "t2")
     rows.add("sessions", id=3, key="agent:main:subagent:1", principal="owner", terms='{"task":"words"}')
     rows.add("generations", id=3, session=3, session_id="s3")
     task = dump_body(said("e", "words").body)
     rows.add("entries", id=1, generation=3, seq=1, principal="agent:main", run_id="child", body=task)
-    in_group(rows, 1, dump_body(answered("e", "words").body), run_id="joint")
-    in_group(rows, 2, dump_body(answered("e", "other").body), run_id="others")
+    asked = dump_body(said("e", "words").body)
+    in_group(rows, 1, asked, principal=str(EVE), run_id="joint")
+    in_group(rows, 2, dump_body(answered("e", "words").body), run_id="joint")
+    in_group(rows, 3, dump_body(answered("e", "other").body), run_id="others")
     found = await left(rows)
     assert [row["id"] for row in found["runs"]] == ["others"]
-    assert [ERASED in str(row["body"]) for row in found["entries"]] == [True, True, False]
+    assert [ERASED in str(row["body"]) for row in found["entries"]] == [True, True, True, False]
     assert found["sessions"][1]["terms"] == '{"task":"[erased]"}'
 
 
