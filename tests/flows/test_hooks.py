@@ -317,13 +317,17 @@ async def test_a_token_in_the_address_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("S23")
-async def test_who_is_wrong_or_calls_too_often_waits(tmp_path: Path) -> None:
+async def test_who_is_wrong_or_calls_too_often_waits_and_is_told_of_in_one_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     async with hooked("memory", tmp_path, replace(RULES, per_minute=2)) as gate:
         gate.bench.model.add((Say("ok"),), (Say("ok"),))
         answers = [(await post(gate, "agent", {"message": "x"})).status_code for _ in range(3)]
         assert answers == [200, 200, 429]
         wrong = [(await post(gate, "agent", {"message": "x"}, token="guess")).status_code for _ in range(21)]
         assert wrong == [401] * 20 + [429]
+    (told,) = [line for line in caplog.messages if "turned away" in line]
+    assert told == "turned away: HOOK_NOT_PROVEN from 127.0.0.1; if it should come in, see `hooks`"
 
 
 @pytest.mark.requirement("S2")

@@ -19,6 +19,7 @@ OTHERS = "other addresses"
 NAMED_TWICE = "HOST_NAMED_TWICE"
 UNKNOWN_HOST = "HOST_NOT_ALLOWED"
 UNLISTED_PROXY = "PROXY_NOT_TRUSTED"
+HOOK_UNPROVEN = "HOOK_NOT_PROVEN"
 _LONGEST = 64
 
 
@@ -33,6 +34,7 @@ _SETTINGS = MappingProxyType(
     {
         UNKNOWN_HOST: "gateway.allowedHosts",
         UNLISTED_PROXY: "gateway.trustedProxies",
+        HOOK_UNPROVEN: "hooks",
         code_of(FOREIGN_PAGE): "gateway.controlUi.allowedOrigins",
     }
 )

@@ -48,6 +48,7 @@ from roost.server.http.offers import (
 )
 from roost.server.http.pages import Json, Turned, as_json, read_body, turned_away
 from roost.server.http.unread import Unread
+from roost.server.strangers import HOOK_UNPROVEN
 from roost.server.throttle import Throttle
 
 MINUTE_MS = 60_000
@@ -183,6 +184,7 @@ class HookPage:
         try:
             return hooks.prove(call)
         except Unproven as error:
+            self._house.strangers.turned_away(HOOK_UNPROVEN, address)
             self._hold_off(address, call.at, "too many wrong tokens")
             self._throttle.count(address, call.at, LIMIT)
             raise Turned(UNAUTHORIZED, str(error), "unauthorized") from None
