@@ -12,7 +12,7 @@ from itertools import takewhile
 from types import MappingProxyType
 from typing import TypeAlias
 
-from cyclopts import App, CycloptsError, UnusedCliTokensError
+from cyclopts import App, CycloptsError, MissingArgumentError, UnusedCliTokensError
 
 from roost import __version__
 from roost.cli import machine
@@ -150,10 +150,20 @@ def _misread(error: CycloptsError) -> InvalidInput:
         told = f"`{command}` does not know {' '.join(error.unused_tokens)}"
         alike = get_close_matches(error.unused_tokens[0], _within(error.command_chain or ()), n=1, cutoff=0.5)
         told += f": did you mean {alike[0]}?" if alike else ""
+    elif isinstance(error, MissingArgumentError):
+        told = f"`{command}` needs {_missing(error)}"
     else:
         told = str(error).strip()
         told = told if told.endswith("...") else told.removesuffix(".")
     return InvalidInput(told, hint=f"see `{command} --help`")
+
+
+def _missing(error: MissingArgumentError) -> str:
+    """What is not given, as the help of its command writes it."""
+    argument = error.argument
+    if argument is None or error.keyword is not None:
+        return f"a value for {error.keyword}"
+    return argument.name if argument.index is None else argument.name.lstrip("-").upper()
 
 
 def _within(command: Sequence[str]) -> list[str]:

@@ -69,6 +69,9 @@ def test_another_file_can_be_named(home: Path, capsys: pytest.CaptureFixture[str
         (("cron", "remove"), "`roost cron` does not know remove: did you mean rm? (see"),
         (("status", "--bogus"), "Unknown option: --bogus (see `roost status --help`)"),
         (("nonsense",), "Unknown command "),
+        (("sessions", "history"), "`roost sessions history` needs KEY (see `roost sessions history --help`)"),
+        (("send",), "`roost send` needs --message (see"),
+        (("send", "-m"), "`roost send` needs a value for -m (see"),
     ],
 )
 def test_what_it_does_not_know_is_told_in_one_line_with_where_to_look(
