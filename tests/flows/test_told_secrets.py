@@ -3,8 +3,10 @@
 import anyio
 import pytest
 
+from roost.core.deliveries import Rejected
 from roost.core.redaction import mask
 from roost.testing.scripts import Say, Until
+from roost.testing.wires import Refused
 from tests.credentials import mixed
 from tests.flows.served import Opened, send
 from tests.flows.test_jobs import DAILY
@@ -58,3 +60,13 @@ async def test_what_came_of_a_job_is_told_without_the_credential_in_it(opened: O
         assert told["summary"] == f"it is {mask(SECRET)} for now"
         (row,) = (await client.call("cron.runs", {"id": job["id"]}))["entries"]
         assert row["summary"] == told["summary"]
+
+
+@pytest.mark.requirement("P24")
+async def test_why_a_message_did_not_arrive_is_told_without_the_credential_in_it(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.channel.answer_next(Rejected(error=f"no access with {SECRET}"))
+        with pytest.raises(Refused, match=f"no access with {mask(SECRET)}"):
+            await client.call("send", {"to": "bob", "message": "hello", "idempotencyKey": "1"})
+        (row,) = (await client.call("deliveries.list"))["deliveries"]
+        assert row["error"] == f"no access with {mask(SECRET)}"
