@@ -174,11 +174,12 @@ async def test_a_node_is_asked_and_answers(tmp_path: Path) -> None:
     async with places(tmp_path) as place:
         token = await place.pair(device)
         async with place.node(device, token) as client:
-            first = place.owner.send("node.invoke", wish(device, params={"facing": "front"}))
+            front = wish(device, params={"facing": "front"})
+            first = place.owner.send("node.invoke", front)
             asked = await client.event("node.invoke.request")
             assert (asked["command"], asked["nodeId"]) == ("camera.snap", device.id)
             assert (asked["paramsJSON"], asked["idempotencyKey"]) == ('{"facing":"front"}', "w1")
-            again = place.owner.send("node.invoke", wish(device))
+            again = place.owner.send("node.invoke", front)
             answer = {"id": asked["id"], "nodeId": device.id, "ok": True, "payloadJSON": '{"seen":1}'}
             assert await client.call("node.invoke.result", answer) == {"ok": True}
             for request in (first, again):
@@ -190,7 +191,7 @@ async def test_a_node_is_asked_and_answers(tmp_path: Path) -> None:
                     "payloadJSON": '{"seen":1}',
                 }
             # Asked again it is not, neither meanwhile nor afterwards.
-            assert (await place.owner.call("node.invoke", wish(device)))["payload"] == {"seen": 1}
+            assert (await place.owner.call("node.invoke", front))["payload"] == {"seen": 1}
             assert len(client.told("node.invoke.request")) == 1
             assert await client.call("node.invoke.result", answer) == {"ok": True, "ignored": True}
             plain = place.owner.send("node.invoke", wish(device, name="w2"))
@@ -199,6 +200,34 @@ async def test_a_node_is_asked_and_answers(tmp_path: Path) -> None:
                 "node.invoke.result", {"id": asked["id"], "nodeId": device.id, "ok": True, "payload": [1]}
             )
             assert (await place.owner.answer(plain))["payload"]["payload"] == [1]
+
+
+@pytest.mark.requirement("P3")
+async def test_another_request_under_a_known_key_is_refused_not_answered_with_what_the_first_gave(
+    tmp_path: Path,
+) -> None:
+    device = Device()
+    async with places(tmp_path) as place:
+        token = await place.pair(device)
+        async with place.node(device, token) as client:
+            first = place.owner.send("node.invoke", wish(device))
+            asked = await client.event("node.invoke.request")
+
+            async def refused() -> None:
+                for other in (
+                    wish(device, params={"facing": "front"}),
+                    wish(device, "door.open"),
+                ):
+                    with pytest.raises(Refused, match="used before") as error:
+                        await place.owner.call("node.invoke", other)
+                    assert code_of(error) == "conflict"
+
+            await refused()
+            answer = {"id": asked["id"], "nodeId": device.id, "ok": True, "payload": 1}
+            await client.call("node.invoke.result", answer)
+            assert (await place.owner.answer(first))["payload"]["payload"] == 1
+            await refused()
+            assert len(client.told("node.invoke.request")) == 1
 
 
 async def test_a_node_that_is_away_slow_or_fails_gives_an_error_of_its_own(tmp_path: Path) -> None:

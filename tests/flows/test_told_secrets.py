@@ -3,10 +3,13 @@
 import anyio
 import pytest
 
+from roost.core.deliveries import Rejected
 from roost.core.redaction import mask
 from roost.testing.scripts import Say, Until
+from roost.testing.wires import Refused
 from tests.credentials import mixed
 from tests.flows.served import Opened, send
+from tests.flows.test_jobs import DAILY
 
 SECRET = "ghp_" + mixed(36)
 
@@ -45,3 +48,25 @@ async def test_who_waits_for_an_answer_is_told_it_as_its_readers_are(opened: Ope
         await client.call("chat.inject", {"sessionKey": "main", "message": f"by hand {SECRET}"})
         await client.event("chat", state="final", seq=0)
         assert SECRET not in repr(client.events)
+
+
+@pytest.mark.requirement("P24")
+async def test_what_came_of_a_job_is_told_without_the_credential_in_it(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Say(f"it is {SECRET} for now"),))
+        job = await client.call("cron.add", DAILY)
+        await client.call("cron.run", {"id": job["id"]})
+        told = await client.event("cron", action="finished")
+        assert told["summary"] == f"it is {mask(SECRET)} for now"
+        (row,) = (await client.call("cron.runs", {"id": job["id"]}))["entries"]
+        assert row["summary"] == told["summary"]
+
+
+@pytest.mark.requirement("P24")
+async def test_why_a_message_did_not_arrive_is_told_without_the_credential_in_it(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.channel.answer_next(Rejected(error=f"no access with {SECRET}"))
+        with pytest.raises(Refused, match=f"no access with {mask(SECRET)}"):
+            await client.call("send", {"to": "bob", "message": "hello", "idempotencyKey": "1"})
+        (row,) = (await client.call("deliveries.list"))["deliveries"]
+        assert row["error"] == f"no access with {mask(SECRET)}"

@@ -77,7 +77,7 @@ async def agent(
         if where.json:
             found = await client.call(AGENT, whole)
             as_json(found)
-            return undelivered(found)
+            return undelivered(found) if found.get("status") == "ok" else 1
         try:
             await _print(client, client.run(message, name=name, more=asked), key, target.of_agent())
         except TurnFailed as error:

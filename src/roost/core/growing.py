@@ -1,16 +1,15 @@
 """A text that is shown while it grows, without the credentials in it.
 
 A credential may come in pieces, and a piece of one is not known for one: so an unfinished word is held back until it
-is whole, unless it is a plain one where no credential is expected. What turns out later to be a credential takes back
-what was shown of it.
+is whole, or its newest part while it goes on and on, unless it is a plain one where no credential is expected. What
+turns out later to be a credential takes back what was shown of it.
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from string import ascii_letters, digits, punctuation
 
-from roost.core.redaction import SecretScanner, Span, redact
+from roost.core.redaction import SecretScanner, redact
 
 MOST_HELD = 4096
 WINDOW = 4096
@@ -53,29 +52,26 @@ class Growing:
         if end <= self._read:
             return None
         self._read = end
-        spans = self._scanner.find(self._open[:end])
-        if spans and spans[-1].end == end:
-            end = spans[-1].start
-        growth = self._show(self._masked(end) if spans else self._open[:end])
-        self._settle(spans)
+        spans = self._scanner.find(self._open)
+        # Of one that goes on behind that, or may, nothing is shown.
+        end = next((span.start for span in spans if span.start < end <= span.end), end)
+        growth = self._show(redact(self._open[:end], self._scanner)[0] if spans else self._open[:end])
+        self._settle()
         return growth
 
     def end(self) -> Growth | None:
         """It is complete."""
-        return self._show(self._masked(len(self._open)))
+        return self._show(redact(self._open, self._scanner)[0])
 
     def _whole(self) -> int:
         """Up to where it may be shown."""
         size, last = len(self._open), len(self._open.rstrip(_LETTERS))
         if size - last > MOST_HELD:
-            return size
+            return size - MOST_HELD
         if not _PLAIN.fullmatch(self._open, last):
             return last
         spans = self._scanner.find(self._open + REST)
         return last if spans and spans[-1].end > size else size
-
-    def _masked(self, end: int) -> str:
-        return redact(self._open[:end], self._scanner)[0]
 
     def _show(self, text: str) -> Growth | None:
         before, self.shown = self.shown, self._settled + text
@@ -86,11 +82,13 @@ class Growing:
         self._stale = False
         return Growth(self.shown, replaces=True)
 
-    def _settle(self, spans: Sequence[Span]) -> None:
-        """Whole lines that lie far behind are not looked at again: a credential is found in its line."""
-        if len(self._open) < 2 * WINDOW:
+    def _settle(self) -> None:
+        """Whole lines that lie far behind are not looked at again, unless they belong together with those that follow."""
+        size = len(self._open)
+        at = self._open.rfind("\n", 0, size - WINDOW) + 1 if size >= 2 * WINDOW else 0
+        if not at:
             return
-        at = self._open.rfind("\n", 0, WINDOW) + 1
-        if at and not any(span.start < at < span.end for span in spans):
-            self._settled += self._masked(at)
+        behind, ahead = (redact(part, self._scanner)[0] for part in (self._open[:at], self._open[at:]))
+        if behind + ahead == redact(self._open, self._scanner)[0]:
+            self._settled += behind
             self._open, self._read = self._open[at:], self._read - at

@@ -41,7 +41,7 @@ class Firings:
         for firing in reversed(rows):
             for stage in _news(self._told.get(firing.id), firing):
                 job = await self._house.store.job(firing.job_id)
-                tell_owner(self._house, firing_row(stage, job))
+                tell_owner(self._house, firing_row(stage, job, self._house.scanner))
         self._told = {one.id: one.state for one in rows}
 
 

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import anyio
 
 from roost.core.errors import Conflict
+from roost.core.inbound import digest_of, refuse_other
 from roost.core.jsonvalue import JsonValue, compact
 from roost.core.nodes import Answer, Done, Failed, Kept, NodeOffline, NodeTimeout, NodeUnknown, kept
 from roost.ports import Clock
@@ -26,7 +27,7 @@ _Key: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """`name` makes it the same when it comes again."""
+    """`name` makes it the same when it comes again; nothing else is taken under it then."""
 
     node_id: str
     command: str
@@ -34,12 +35,17 @@ class Wish:
     limit_ms: int
     name: str
 
+    @property
+    def digest(self) -> str:
+        return digest_of(self.command, compact(self.params))
+
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class _Asked:
     """`until` is when nobody waits for it any more."""
 
     id: str
+    digest: str
     node: Connected
     until: int
     over: anyio.Event = field(default_factory=anyio.Event)
@@ -51,6 +57,7 @@ class _Over:
     """What came of it; None where the node left."""
 
     at: int
+    digest: str
     outcome: Kept | Failed | None
 
     def done(self) -> Done:
@@ -75,9 +82,12 @@ class Nodes:
         """What the node answers, in time."""
         self._forget()
         key = (wish.node_id, wish.name)
-        if key in self._over:
-            return self._over[key].done()
-        asked = self._asked.get(key) or self._ask(wish, request_id)
+        over, asked = self._over.get(key), self._asked.get(key)
+        if known := over or asked:
+            refuse_other(known.digest, wish.digest)
+        if over is not None:
+            return over.done()
+        asked = asked or self._ask(wish, request_id)
         asked.until = max(asked.until, self._clock.now() + wish.limit_ms)
         try:
             await within(self._clock, wish.limit_ms, asked.over.wait)
@@ -103,9 +113,9 @@ class Nodes:
 
     def _end(self, key: _Key, answer: Answer | None) -> None:
         outcome = kept(answer, KEPT_BYTES) if isinstance(answer, Done) else answer
-        self._over[key] = _Over(at=self._clock.now(), outcome=outcome)
-        # Whole only those have it who wait for it.
         asked = self._asked.pop(key)
+        self._over[key] = _Over(at=self._clock.now(), digest=asked.digest, outcome=outcome)
+        # Whole only those have it who wait for it.
         asked.answer = answer
         asked.over.set()
         self._forget()
@@ -121,7 +131,7 @@ class Nodes:
         under_way = sum(one.node is node and one.until > now for one in self._asked.values())
         if under_way >= MOST_OF_ONE:
             raise Conflict(f"{MOST_OF_ONE} requests are under way at this node", hint="wait for some of them")
-        asked = _Asked(id=request_id, node=node, until=now + wish.limit_ms)
+        asked = _Asked(id=request_id, digest=wish.digest, node=node, until=now + wish.limit_ms)
         self._asked[wish.node_id, wish.name] = asked
         payload: dict[str, JsonValue] = {
             "id": request_id,

@@ -158,6 +158,15 @@ def test_that_there_is_no_answer_is_told_on_the_error_output(
     assert said.err.startswith("roost: no answer: ")
 
 
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_turn_whose_time_is_over_is_a_failure_for_programs_too(
+    form: tuple[str, ...], home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with answering(home, (Hang(),)):
+        assert main(["agent", "--message", "hello", "--timeout", "1", *form]) == 1
+    assert bool(capsys.readouterr().out) == bool(form)
+
+
 @pytest.mark.parametrize(("level", "shown"), [("on", "· session_status\n"), ("off", "")])
 def test_tools_are_shown_as_they_begin_where_the_session_is_verbose(
     level: str, shown: str, home: Path, typed: Typed, capsys: pytest.CaptureFixture[str]

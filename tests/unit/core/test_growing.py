@@ -78,9 +78,35 @@ def test_another_text_in_its_place_is_shown_whole(text: Growing) -> None:
     assert text.add("more ") == Growth("more ", replaces=False)
 
 
-def test_a_word_that_never_ends_is_shown_at_last(text: Growing) -> None:
+def test_of_a_word_that_never_ends_all_but_the_newest_part_is_shown(text: Growing) -> None:
     assert text.add("-" * MOST_HELD) is None
-    assert text.add("-") == Growth("-" * (MOST_HELD + 1), replaces=False)
+    assert text.add("-+") == Growth("--", replaces=False)
+    assert text.end() == Growth("-" * (MOST_HELD - 1) + "+", replaces=False)
+
+
+@pytest.mark.requirement("P24")
+def test_a_credential_in_a_word_that_never_ends_is_masked_wherever_it_is_cut() -> None:
+    """As in data that is written without a space."""
+    row = ",".join(f'"{number}":"{number}"' for number in range(450))
+    assert len(row) > MOST_HELD
+    for cut in range(1, len(TOKEN)):
+        text = Growing(SCANNER)
+        told = heard(text, f'{{{row},"it":"{TOKEN[:cut]}', f'{TOKEN[cut:]}"', "}")
+        assert TOKEN[:8] not in "".join(growth.added for growth in told)
+        assert text.shown == f'{{{row},"it":"{mask(TOKEN)}"}}'
+
+
+@pytest.mark.requirement("P24")
+def test_what_a_line_gives_away_of_the_next_one_stays_masked_however_much_follows(text: Growing) -> None:
+    line, flag = f"{'x' * 15}\n", '"--password",\n'
+    before = line * (WINDOW // len(line) - 1)
+    whole = f'{before}{flag}{"": <8}"{"correct" * 2}horse"\n{line * WINDOW}'
+    almost = 2 * WINDOW - 20
+    for piece in (whole[:almost], *(whole[at : at + 10] for at in range(almost, len(whole), 10))):
+        text.add(piece)
+        assert "correcth" not in text.shown
+    text.end()
+    assert text.shown == redact(whole, SCANNER)[0]
 
 
 def test_of_a_long_text_only_the_newest_lines_are_looked_at() -> None:

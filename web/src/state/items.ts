@@ -172,12 +172,13 @@ export function toolOf(id: string, data: Record<string, unknown>, known?: Tool):
   const before: Tool = known ?? { id, name: "", args: undefined, output: "", state: "running" };
   const partial = data["partialResult"] as { content?: unknown } | undefined;
   const result = data["result"] as { content?: unknown } | undefined;
+  // One that begins is told from its beginning, also when that is told again; so is what turned out to hold a secret.
+  const output = data["phase"] === "start" || data["replace"] ? "" : before.output;
   return {
     ...before,
     name: String(data["name"] ?? before.name),
     args: data["args"] ?? before.args,
-    // One that begins is told from its beginning, also when that is told again.
-    output: result ? outputOf(result.content) : data["phase"] === "start" ? "" : before.output + outputOf(partial?.content),
+    output: result ? outputOf(result.content) : output + outputOf(partial?.content),
     state: result ? (data["isError"] ? "failed" : "done") : "running",
   };
 }

@@ -26,6 +26,7 @@ from roost.core.jobs import (
 )
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
+from roost.core.redaction import SecretScanner, redact
 from roost.core.schedules import LONGEST_MS, At, Cron, Every, Schedule, read_moment, written
 from roost.protocol.families import cron
 from roost.protocol.families.cron import JobRow
@@ -236,8 +237,8 @@ def _state_row(job: Job, last: Firing | None) -> JsonObject:
     return state
 
 
-def firing_row(firing: Firing, job: Job | None) -> JsonObject:
-    """What came of a job, which may be gone; one that has not ended has no status yet."""
+def firing_row(firing: Firing, job: Job | None, scanner: SecretScanner) -> JsonObject:
+    """What came of a job, which may be gone, without the secrets in it; one that has not ended has no status yet."""
     over = firing.state is not FiringState.STARTED
     row: dict[str, JsonValue] = {
         "ts": firing.ended_at or firing.at,
@@ -252,7 +253,7 @@ def firing_row(firing: Firing, job: Job | None) -> JsonObject:
         row["durationMs"] = max(0, (firing.ended_at or firing.at) - firing.at)
     optional: dict[str, JsonValue] = {
         "jobName": None if job is None else job.plan.name,
-        "summary": firing.summary,
+        "summary": firing.summary and redact(firing.summary, scanner)[0],
         "error": firing.error,
         "runId": firing.run_id,
         "sessionId": firing.session_id,

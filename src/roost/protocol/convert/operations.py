@@ -16,7 +16,7 @@ SHOWN_CHARS = 500
 def delivery_row(delivery: Delivery, scanner: SecretScanner) -> JsonObject:
     """Its first words, without secrets."""
     address = delivery.address
-    error: JsonObject = {} if delivery.error is None else {"error": delivery.error}
+    error: JsonObject = {} if delivery.error is None else {"error": redact(delivery.error, scanner)[0]}
     return {
         "id": delivery.id,
         "sessionKey": str(delivery.key),

@@ -121,8 +121,7 @@ class Turn:
     def _said(self, growth: Growth | None, now: int) -> tuple[WireEvent, ...]:
         if growth is None:
             return ()
-        # What replaces is told whole: nothing of what was shown before stands.
-        more: dict[str, JsonValue] = {"replace": True} if growth.replaces else {}
+        more = _replacing(growth)
         data: JsonObject = {
             "text": self.text,
             "delta": growth.added,
@@ -136,7 +135,7 @@ class Turn:
     def _thinking(self, growth: Growth | None, now: int) -> tuple[WireEvent, ...]:
         if growth is None:
             return ()
-        thought: JsonObject = {"text": self._thoughts.shown, "delta": growth.added}
+        thought: JsonObject = {"text": self._thoughts.shown, "delta": growth.added, **_replacing(growth)}
         return (self._agent("thinking", thought, now),)
 
     def _complete(self, now: int) -> tuple[WireEvent, ...]:
@@ -170,13 +169,19 @@ class Turn:
     def _output(self, call_id: str, growth: Growth | None, now: int) -> tuple[WireEvent, ...]:
         if growth is None:
             return ()
-        content: JsonValue = [{"type": "text", "text": growth.added}]
-        data: JsonObject = {"phase": "update", "toolCallId": call_id, "partialResult": {"content": content}}
+        more, content = _replacing(growth), [{"type": "text", "text": growth.added}]
+        data: JsonObject = {
+            "phase": "update",
+            "toolCallId": call_id,
+            "partialResult": {"content": content},
+            **more,
+        }
         output: JsonObject = {
             "itemId": f"command:{call_id}",
             "phase": "delta",
             "output": growth.added,
             "status": "running",
+            **more,
         }
         return (*self._tool(data, now), self._agent("command_output", output, now))
 
@@ -295,6 +300,11 @@ def _grown(text: Growing, offset: int, piece: str) -> Growth | None:
     if offset != text.size:
         text.begin()
     return text.add(piece)
+
+
+def _replacing(growth: Growth) -> dict[str, JsonValue]:
+    """What replaces is told whole: nothing of what was shown before stands."""
+    return {"replace": True} if growth.replaces else {}
 
 
 def answer(run_name: str, key: str, agent: str, text: str | None, now: int) -> JsonObject:

@@ -26,7 +26,7 @@ class NodeParams(Params):
 
 class InvokeParams(NodeParams):
     """Asked again with the same `idempotencyKey` within ten minutes, the node is not: the answer is that of the first time,
-    or `node_answered` where that was larger than 64 KiB."""
+    or `node_answered` where that was larger than 64 KiB. Asked for something else under it, it refuses with `conflict`."""
 
     command: Name
     params: Json = None

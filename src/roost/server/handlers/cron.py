@@ -114,7 +114,7 @@ async def runs(call: Call, params: cron.RunsParams) -> History:
     page, total = await jobs.history(principal, wanted, limit=params.limit, offset=params.offset)
     known = {job.id: job for job in await jobs.every(principal)}
     return History(
-        entries=[firing_row(one, known.get(one.job_id)) for one in page.rows],
+        entries=[firing_row(one, known.get(one.job_id), call.house.scanner) for one in page.rows],
         total=total,
         offset=params.offset,
         limit=params.limit,

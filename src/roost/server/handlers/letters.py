@@ -4,6 +4,7 @@ from roost.core.addresses import Address
 from roost.core.deliveries import Delivery, DeliveryState
 from roost.core.errors import InvalidInput, Undelivered
 from roost.core.letters import Letter
+from roost.core.redaction import SecretScanner, redact
 from roost.protocol.families import letters
 from roost.protocol.families.letters import Acted, Sent
 from roost.server.calls import Call
@@ -47,12 +48,12 @@ async def _send(call: Call, to: Address, text: str, name: str) -> Delivery:
     letter = Letter(name=name, by=call.caller.principal, to=to, text=text, at=house.clock.now())
     posted = await house.engine.letters.send(letter)
     if posted.worst.state not in _ARRIVING:
-        raise _undelivered(posted.worst)
+        raise _undelivered(posted.worst, house.scanner)
     return posted.parts[0]
 
 
-def _undelivered(delivery: Delivery) -> Undelivered:
-    why = delivery.error or "no reason is known"
+def _undelivered(delivery: Delivery, scanner: SecretScanner) -> Undelivered:
+    why = redact(delivery.error or "no reason is known", scanner)[0]
     if delivery.state is DeliveryState.UNCERTAIN:
         return Undelivered(f"nobody knows whether it arrived: {why}", hint=f"{LOOK} before sending it again")
     return Undelivered(f"it was not sent: {why}", hint=LOOK)

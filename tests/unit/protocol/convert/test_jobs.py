@@ -35,6 +35,7 @@ from roost.protocol.convert.jobs import (
     telling_row,
 )
 from roost.protocol.families import cron
+from roost.scanners.stdlib import StdlibScanner
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON
 
@@ -113,6 +114,6 @@ def test_what_came_of_a_job_is_told_with_the_job_and_by_itself() -> None:
     assert job_row(JOB, going)["state"] == {"lastRunAtMs": 6, "runningAtMs": 6}
     state = job_row(JOB, failed)["state"]
     assert (state["lastRunStatus"], state["lastDurationMs"], state["lastError"]) == ("error", 10, "no model")
-    assert "status" not in firing_row(going, JOB)
-    told = firing_row(failed, JOB)
+    assert "status" not in firing_row(going, JOB, StdlibScanner())
+    told = firing_row(failed, JOB, StdlibScanner())
     assert (told["action"], told["status"], told["durationMs"]) == ("finished", "error", 10)

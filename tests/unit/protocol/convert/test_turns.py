@@ -129,6 +129,25 @@ def test_the_last_word_is_told_when_a_tool_is_called_or_the_run_ends(turn: Turn)
 
 
 @pytest.mark.requirement("P24")
+def test_who_follows_thoughts_or_what_a_tool_prints_is_told_when_something_is_taken_back(turn: Turn) -> None:
+    said = ('run it with --password "correct horse ', 'battery staple" now\n')
+    pieces = tuple(zip(said, (0, len(said[0])), strict=True))
+    previews: list[Preview] = [
+        *(SpokenThinking(key=MAIN, run_id="r-1", answer=1, offset=at, text=text) for text, at in pieces),
+        ToolBegan(key=MAIN, run_id="r-1", call=CALL),
+        *(ToolPrinted(key=MAIN, run_id="r-1", call_id="c-1", offset=at, text=text) for text, at in pieces),
+    ]
+    events = [event.payload for preview in previews for event in turn.tell(preview, 7)]
+    told: list[Any] = [event["data"] for event in events if event.get("stream") != "item"]
+    for field in ("delta", "output", "partialResult"):
+        view = ""
+        for one in (one for one in told if field in one):
+            added = one[field] if field != "partialResult" else one[field]["content"][0]["text"]
+            view = added if one.get("replace") else view + added
+        assert view == 'run it with --password "correc…aple" now\n'
+
+
+@pytest.mark.requirement("P24")
 def test_no_event_of_a_run_tells_a_credential(turn: Turn) -> None:
     secret = "ghp_" + mixed(36)
     halves = [
