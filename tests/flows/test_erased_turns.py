@@ -8,10 +8,12 @@ import pytest
 from roost.app.erasing import erase, who
 from roost.clock import SystemClock
 from roost.core.admission import ChannelPolicy, DmPolicy, GroupPolicy
+from roost.core.effects import AppendEntries
+from roost.core.entries import EntryDraft
 from roost.core.envelopes import Sender
 from roost.core.keys import CHILD_KINDS
 from roost.core.leases import Gateway
-from roost.core.messages import ToolResult
+from roost.core.messages import Compaction, ToolResult
 from roost.core.models import ModelRequest
 from roost.core.queries import SessionQuery
 from roost.core.queuesettings import DropPolicy, QueueMode, QueuePolicy, QueueSettings
@@ -20,6 +22,7 @@ from roost.core.scopes import DmScope
 from roost.ports import Store, Topic, TopicKind
 from roost.stores.sqlite import SqliteStore
 from roost.testing.scripts import Say, Script, Until
+from tests.contract.scenes import change
 from tests.flows.gateways import ADA, BOB, Bench
 from tests.flows.nursery import Nursery, announcing, newest, said_to, spawns, task_of
 from tests.flows.stages import GROUP, IN_KITCHEN, KITCHEN, staged
@@ -142,6 +145,31 @@ async def test_what_a_command_of_hers_was_answered_is_left_nowhere(tmp_path: Pat
                 await bench.channel.say(f"/think {words}", sender=sender, chat=KITCHEN)
             _, told = await bench.channel.wait_replies(IN_KITCHEN, 2)
             assert "narwhal" in told
+    finally:
+        await store.close()
+    await erased(tmp_path)
+
+
+@pytest.mark.requirement("F11")
+async def test_a_summary_of_what_she_said_is_left_in_no_conversation_that_goes_on_from_there(
+    tmp_path: Path,
+) -> None:
+    store = SqliteStore.open(tmp_path / "roost.db", SystemClock())
+    bench = Bench(store, SystemClock())
+    staged(bench).play(GROUP, otherwise=(Say("bobsword"),))
+    try:
+        async with bench.serving():
+            for number, (sender, words) in enumerate(
+                ((EVE, "narwhal"), (ADA, "/new"), (ADA, "/back"), (BOB, "and now?")), start=1
+            ):
+                await bench.channel.say(words, sender=sender, chat=KITCHEN)
+                await bench.channel.wait_replies(IN_KITCHEN, number)
+            summary = Compaction(
+                summary="a narwhal", first_kept_id=None, tokens_before=9, tokens_after=3, at=1
+            )
+            await change(
+                store, AppendEntries(key=GROUP, drafts=(EntryDraft(id="summary", body=summary),)), key=GROUP
+            )
     finally:
         await store.close()
     await erased(tmp_path)

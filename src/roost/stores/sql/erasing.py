@@ -36,10 +36,33 @@ _ACTIVE = ("queued", "running", "pending")
 
 
 @dataclass(slots=True)
+class _Timelines:
+    """How generations go on from each other, each `named` as the next one calls it, and those in which something that was
+    said is `heard_in`."""
+
+    named: dict[Binding, Binding] = field(default_factory=dict)
+    bases: dict[Binding, Binding] = field(default_factory=dict)
+    heard_in: set[Binding] = field(default_factory=set)
+
+    def note(self, row: Fields) -> None:
+        self.named[row["session_id"]] = row["id"]
+        self.bases[row["id"]] = row["base_session_id"]
+
+    def hear(self, spoken: set[Binding]) -> None:
+        """What was said in these is heard in what goes on from there, too."""
+        for one in self.bases:
+            said_in: Binding = one
+            while said_in is not None and said_in not in spoken:
+                said_in = self.named.get(self.bases[said_in])
+            if said_in is not None:
+                self.heard_in.add(one)
+
+
+@dataclass(slots=True)
 class _Theirs:
     """What is a person's, by the names that rows know it by. They spoke in, or were written to in, sessions of others that
-    are `shared`, `shared_keys` by name; `touched` are the keys of those in which an entry is blanked. `told` are the entries
-    of no run that tell of them."""
+    are `shared`, `shared_keys` by name; `touched` are the keys of those in which an entry is blanked, `told` the entries of no
+    run that tell of them."""
 
     keys: set[str] = field(default_factory=set)
     sessions: set[Binding] = field(default_factory=set)
@@ -47,6 +70,7 @@ class _Theirs:
     runs: set[Binding] = field(default_factory=set)
     traces: set[str] = field(default_factory=set)
     following: set[Binding] = field(default_factory=set)
+    timelines: _Timelines = field(default_factory=_Timelines)
     spoken_in: set[Binding] = field(default_factory=set)
     shared: set[Binding] = field(default_factory=set)
     letters: set[Binding] = field(default_factory=set)
@@ -132,6 +156,7 @@ class Without:
         await self._each_row("runs", self._note_following)
         theirs.told.update(told_id(str(run)) for run in theirs.runs)
         await self._each_row("entries", self._note_told)
+        theirs.timelines.hear(theirs.spoken_in | theirs.generations)
         await self._each_row("entries", self._note_blanked)
         blanked: set[Binding] = set()
         await self._each_row("generations", lambda row: self._note_shared(row, blanked))
@@ -162,6 +187,7 @@ class Without:
             self._theirs.shared_keys.add(row["key"])
 
     def _note_generation(self, row: Fields) -> None:
+        self._theirs.timelines.note(row)
         if row["session"] in self._theirs.sessions:
             self._theirs.generations.add(row["id"])
 
@@ -340,7 +366,7 @@ class Without:
     def _sums_up_or_tells(self, row: Fields) -> bool:
         """What people wrote about them is not theirs; what tools found in their sessions is."""
         tells = self._told.search(str(row["body"])) is not None
-        if not tells and row["generation"] not in self._theirs.spoken_in:
+        if not tells and row["generation"] not in self._theirs.timelines.heard_in:
             return False
         body = load_body(str(row["body"]))
         return isinstance(body, Compaction) or (tells and not isinstance(body, UserMessage))
