@@ -3,6 +3,7 @@
 import anyio
 import pytest
 
+from roost.core.admission import ChannelPolicy, DmPolicy, GroupPolicy
 from roost.core.leases import Gateway
 from roost.core.messages import ToolResult, text_of
 from roost.core.models import ModelRequest
@@ -11,6 +12,7 @@ from roost.core.scopes import DmScope
 from roost.testing.scripts import Say, Script, Until
 from tests.flows.gateways import ADA, BOB
 from tests.flows.nursery import Nursery, announcing, newest, said_to, spawns, task_of
+from tests.flows.stages import IN_KITCHEN, KITCHEN
 
 GATEWAY = Gateway(name="flow", holder="flow")
 
@@ -98,3 +100,30 @@ async def test_what_another_person_calls_theirs_keeps_nobody_from_the_same_name(
             assert await nursery.bench.replies(sender) == ("accepted",)
         over.set()
     assert await labels(nursery) == ["research", "research"]
+
+
+@pytest.mark.requirement("P8")
+async def test_what_others_say_in_a_group_takes_no_name_from_a_child_that_the_owner_has_elsewhere(
+    nursery: Nursery,
+) -> None:
+    bench = nursery.bench
+    door = ChannelPolicy(
+        dm_policy=DmPolicy.OPEN,
+        group_policy=GroupPolicy.OPEN,
+        require_mention=False,
+        owner_ids=("loopback:ada",),
+    )
+    bench.change(routing=RoutingRules(dm_scope=DmScope.OWNER_MAIN), doors={"loopback": door})
+    nursery.act = researching
+    async with nursery.engine().serving(GATEWAY):
+        await bench.say("research")
+        await bench.replies(at_least=2)
+        await bench.channel.say("research", sender=BOB, chat=KITCHEN)
+        (told,) = await bench.channel.wait_replies(IN_KITCHEN, 1)
+        assert "label already in use: research" in told
+        assert await labels(nursery) == ["research"]
+        await bench.channel.say("research", sender=ADA, chat=KITCHEN)
+        await bench.channel.wait_replies(IN_KITCHEN, 3)
+        await bench.channel.say("research", sender=BOB, chat=KITCHEN)
+        await bench.channel.wait_replies(IN_KITCHEN, 5)
+    assert await labels(nursery) == [None, None, "research"]

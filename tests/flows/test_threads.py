@@ -13,13 +13,14 @@ from roost.core.envelopes import Conversation, Sender
 from roost.core.figures import HOUR_MS
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
-from roost.core.messages import ToolResult, text_of
+from roost.core.messages import ToolResult, UserMessage, text_of
 from roost.core.models import ModelRequest
+from roost.core.queuesettings import QueueMode, QueuePolicy, QueueSettings
 from roost.core.routing import RoutingRules
 from roost.core.spawnwishes import ThreadRules
 from roost.core.terms import SpawnContext
 from roost.core.threads import ThreadBinding, ThreadPolicy, ThreadSettings
-from roost.ports import Store
+from roost.ports import Store, Topic, TopicKind
 from roost.stores.memory import MemoryStore
 from roost.stores.sqlite import SqliteStore
 from roost.testing.clock import FakeClock
@@ -28,9 +29,10 @@ from tests.flows.gateways import ADA, BOB, Bench, chat, place
 from tests.flows.nursery import Nursery, announcing, newest, results, said_to, spawns, task_of
 
 GATEWAY = Gateway(name="flow", holder="flow")
-CAROL = Sender(id="carol", name="Carol")
+CAROL, DAVE, FAY = (Sender(id=name, name=name.title()) for name in ("carol", "dave", "fay"))
 IN_GROUPS = ChannelPolicy(group_policy=GroupPolicy.OPEN, require_mention=False, owner_ids=("loopback:ada",))
 GROUP_THREAD = Conversation(chat_type=ChatType.GROUP, peer="kitchen", subject="Kitchen", thread="t1")
+IN_THREAD_OF_GROUP = SessionKey.parse("agent:main:loopback:group:kitchen:thread:t1")
 IN_GROUP_THREAD = Address(channel="loopback", to="kitchen", thread="t1")
 THREAD = replace(place(ADA), thread="t1")
 IN_THREAD = replace(chat(ADA), thread="t1")
@@ -231,6 +233,42 @@ async def test_a_bound_thread_is_bound_elsewhere_only_by_who_bound_it_or_the_own
         )
         assert "leave `thread` out" in answers[1]
     assert len(await nursery.descendants()) == 1 + may
+
+
+@pytest.mark.requirement("P2")
+async def test_what_several_bound_together_is_not_bound_elsewhere_by_several_others(nursery: Nursery) -> None:
+    bench, channel = nursery.bench, nursery.bench.channel
+    began, free = [anyio.Event(), anyio.Event()], [anyio.Event(), anyio.Event()]
+
+    def act(request: ModelRequest) -> Script:
+        said = said_to(request)
+        turn = 0 if "hold" in said else 1
+        if turn == 0 or ("early" in said and isinstance(newest(request), UserMessage)):
+            began[turn].set()
+            return [Until(free[turn]), *([Say("held")] if turn == 0 else spawns("live here", thread=True))]
+        return settling(request)
+
+    async def waiting() -> bool | None:
+        return len(await bench.store.pending_inputs(IN_THREAD_OF_GROUP)) == 2 or None
+
+    nursery.act = act
+    bind(nursery, idle(2))
+    bench.change(
+        doors={"loopback": IN_GROUPS},
+        queue=QueuePolicy(base=QueueSettings(mode=QueueMode.COLLECT, debounce_ms=0)),
+    )
+    async with nursery.engine().serving(GATEWAY):
+        await channel.say("hold", sender=ADA, chat=GROUP_THREAD)
+        for turn, (pair, word) in enumerate((((BOB, CAROL), "early"), ((DAVE, FAY), "settle"))):
+            await began[turn].wait()
+            for sender in pair:
+                await channel.say(word, sender=sender, chat=GROUP_THREAD)
+            await bench.store.wait_for(Topic(TopicKind.SESSION, str(IN_THREAD_OF_GROUP)), waiting)
+            free[turn].set()
+        answers = await channel.wait_replies(IN_GROUP_THREAD, 3)
+    bound = await binding(nursery, IN_GROUP_THREAD)
+    assert bound is not None
+    assert f"this thread is bound to {bound.key}: only who bound it" in answers[2]
 
 
 async def test_of_two_children_for_one_thread_in_one_turn_the_first_keeps_it(nursery: Nursery) -> None:

@@ -100,9 +100,9 @@ def leave(snapshot: ExchangeSnapshot) -> Effects:
     return _put(snapshot, snapshot.exchange.left())
 
 
-def attend(snapshot: ExchangeSnapshot, run_id: str) -> Effects:
-    """A run of its sender's waits for it anew: what comes of it is told to that call alone."""
-    return _put(snapshot, snapshot.exchange.awaited_in(run_id))
+def attend(snapshot: ExchangeSnapshot, run_id: str, call_id: str) -> Effects:
+    """A call of its sender's waits for it anew: what comes of it is told to that call alone."""
+    return _put(snapshot, snapshot.exchange.awaited_in(run_id, call_id))
 
 
 def _put(snapshot: ExchangeSnapshot, exchange: Exchange) -> Effects:
@@ -180,10 +180,32 @@ def _tell_late(snapshot: RunSnapshot, exchange: Exchange, text: str, outcome: Ou
         return ()
     if outcome.state is RunState.KILLED:
         return (_line(snapshot, requester.key, exchange, text, outcome.at),)
-    block = exchangetext.late_block(exchange)
-    run = _run(snapshot, exchange, requester.key, RunKind.EXCHANGE, block, outcome.at)
-    run = replace(run, id=derived_id("late", exchange.id), request=replace(run.request, exchange_id=None))
-    return (QueueRun(run=run), _opening_from(snapshot, run, text, f"{exchange.id}:late"))
+    run = late_run(exchange, snapshot.run.cause, outcome.at)
+    return (QueueRun(run=run), _opening_from(snapshot, run, text, late_step(exchange)))
+
+
+def late_run(exchange: Exchange, cause: Cause, at: int) -> Run:
+    """The run in which a requester who waits no longer hears of it. What came from beyond sends nothing there."""
+    other = exchange.target if exchange.sent.remote is None else BEYOND
+    return Run(
+        id=derived_id("late", exchange.id),
+        key=exchange.requester,
+        state=RunState.QUEUED,
+        cause=Cause(
+            principal=cause.principal,
+            kind=ProvenanceKind.INTER_SESSION,
+            trace=cause.trace,
+            hops=(*exchange.hops[:-1], other),
+        ),
+        request=Request(kind=RunKind.EXCHANGE, lane=Lane.NESTED, prompt=exchangetext.late_block(exchange)),
+        queued_at=at,
+        ready_at=at,
+    )
+
+
+def late_step(exchange: Exchange) -> str:
+    """The name of the message that tells of it."""
+    return f"{exchange.id}:late"
 
 
 def _line(snapshot: RunSnapshot, key: SessionKey, exchange: Exchange, text: str, at: int) -> AppendEntries:

@@ -8,6 +8,7 @@ from typing import assert_never
 from roost.core.exchanges import Cleanup, Completion, CompletionStatus
 from roost.core.figures import dollars, duration, thousands
 from roost.core.fitting import level_of
+from roost.core.oneline import BLANKS, LINE_START
 from roost.core.sessions import Session
 from roost.core.terms import SpawnMode
 
@@ -24,7 +25,10 @@ _BEFORE, _AFTER = r"[ \t*_#>-]*", r"[*_]*[ \t]*:[*_]*[ \t]*"
 _STATUS_LABEL = re.compile(rf"\A{_BEFORE}status{_AFTER}.*\n*", re.IGNORECASE)
 _RESULT_LABEL = re.compile(rf"\A{_BEFORE}result{_AFTER}", re.IGNORECASE)
 _NOTES_LABEL = re.compile(rf"^{_BEFORE}notes{_AFTER}", re.IGNORECASE | re.MULTILINE)
-_CLAIM = re.compile(rf"^(?={_BEFORE}(?:status|stats){_AFTER})", re.IGNORECASE | re.MULTILINE)
+# A line of the runtime's own: how a child ended, or of which child it tells.
+_CLAIM = re.compile(
+    rf"{LINE_START}(?={_BEFORE}(?:(?:status|stats){_AFTER}|\d+[.)]{BLANKS}[*_`]*agent:))", re.IGNORECASE
+)
 
 
 def subagent_task_message(task: str, *, depth: int, max_depth: int, mode: SpawnMode) -> str:

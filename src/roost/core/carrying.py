@@ -10,10 +10,9 @@ from roost.core.effects import Effects, PutExchange, QueueRun
 from roost.core.endings import visible
 from roost.core.exchanges import Exchange, ExchangeState, Phase
 from roost.core.messages import ProvenanceKind
-from roost.core.notices import derived_id
 from roost.core.principals import OWNER
-from roost.core.remotes import BEYOND, RemoteSession, Taken
-from roost.core.runs import Cause, Lane, Request, Run, RunKind, RunState
+from roost.core.remotes import RemoteSession, Taken
+from roost.core.runs import Cause
 from roost.core.sending import SendOrder
 from roost.core.snapshots import ExchangeSnapshot
 
@@ -72,26 +71,8 @@ def _ended(snapshot: ExchangeSnapshot, after: Exchange, text: str | None, at: in
     # What goes to another gateway has its own requester for a target here.
     if text is None or snapshot.called_off or a2a.listens(snapshot.target, after):
         return (done,)
-    run = _late_run(after, at)
-    said = a2a.opening(run, text, f"{after.id}:late", source=str(after.sent.remote))
+    # Nobody else may send to another gateway.
+    cause = Cause(principal=OWNER, kind=ProvenanceKind.INTER_SESSION, trace=after.sent.thread or after.id)
+    run = a2a.late_run(after, cause, at)
+    said = a2a.opening(run, text, a2a.late_step(after), source=str(after.sent.remote))
     return (done, QueueRun(run=run), said)
-
-
-def _late_run(exchange: Exchange, at: int) -> Run:
-    """The run in which a requester who waits no longer hears of it. Having come from beyond, it sends nothing there."""
-    cause = Cause(
-        # Nobody else may send to another gateway.
-        principal=OWNER,
-        kind=ProvenanceKind.INTER_SESSION,
-        trace=exchange.sent.thread or exchange.id,
-        hops=(*exchange.hops[:-1], BEYOND),
-    )
-    return Run(
-        id=derived_id("late", exchange.id),
-        key=exchange.requester,
-        state=RunState.QUEUED,
-        cause=cause,
-        request=Request(kind=RunKind.EXCHANGE, lane=Lane.NESTED, prompt=exchangetext.late_block(exchange)),
-        queued_at=at,
-        ready_at=at,
-    )

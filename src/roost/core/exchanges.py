@@ -48,13 +48,14 @@ STEP_MS = 30_000
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
     """The call behind an exchange: the run that made it, the run it began, and whether a call waits for the reply, in that
-    run or in `waiter`, which asked for it later. A turn after it takes at most `step_ms`. One made for a person in no chat, as on a web page, is `internal`. All that is sent in
+    run or in `waiter`, which asked for it later by the call `asked_in`. A turn after it takes at most `step_ms`. One made for a person in no chat, as on a web page, is `internal`. All that is sent in
     the course of one piece of work has one `thread`. `remote` is the session of another gateway that it went to."""
 
     by: str | None = None
     run_id: str | None = None
     awaited: bool = False
     waiter: str | None = None
+    asked_in: str | None = None
     step_ms: int = STEP_MS
     internal: bool = False
     thread: str | None = None
@@ -119,13 +120,13 @@ class Exchange:
         """The exchange when its sender stops waiting for a reply that has not come."""
         if self.state.ended or not self.sent.awaited:
             return self
-        return replace(self, sent=replace(self.sent, awaited=False, waiter=None))
+        return replace(self, sent=replace(self.sent, awaited=False, waiter=None, asked_in=None))
 
-    def awaited_in(self, run_id: str) -> "Exchange":
+    def awaited_in(self, run_id: str, call_id: str) -> "Exchange":
         """The exchange when a call of its sender's begins to wait for a reply that has not come."""
-        if self.state.ended or self.heard_by == run_id:
+        if self.state.ended:
             return self
-        return replace(self, sent=replace(self.sent, awaited=True, waiter=run_id))
+        return replace(self, sent=replace(self.sent, awaited=True, waiter=run_id, asked_in=call_id))
 
 
 class CompletionStatus(StrEnum):

@@ -14,6 +14,7 @@ from roost.core.messages import AssistantMessage, Body
 from roost.core.notices import derived_id, notice
 from roost.core.runs import Outcome, RunKind, RunState
 from roost.core.snapshots import RunSnapshot
+from roost.core.unheard import unheard
 from roost.core.upkeep import Load, Upkeep
 
 
@@ -72,6 +73,7 @@ def finish(snapshot: RunSnapshot, ending: Ending) -> Effects:
         EndRun(run_id=snapshot.run.id, outcome=ending.outcome),
         *hand_over(snapshot.session, snapshot.run, ending.outcome),
         *a2a.advance(snapshot, ending),
+        *unheard(snapshot, ending),
         *children.child_end(snapshot, ending),
         *children.yield_end(snapshot, ending),
         *children.given_up(snapshot, ending),

@@ -102,9 +102,13 @@ def told(guests: Guests, knock_id: str) -> tuple[Guests, None]:
     return _changed(guests, knock_id, lambda one: replace(one, told=True)), None
 
 
-def postponed(guests: Guests, knock_id: str, ready_at: int) -> tuple[Guests, None]:
-    """His code cannot be told before that."""
-    return _changed(guests, knock_id, lambda one: replace(one, ready_at=max(one.ready_at, ready_at))), None
+def untold(guests: Guests, knock_id: str, ready_at: int) -> tuple[Guests, None]:
+    """He does not have his code, and cannot be told it before that."""
+
+    def later(asked: Knock) -> Knock:
+        return replace(asked, told=False, ready_at=max(asked.ready_at, ready_at))
+
+    return _changed(guests, knock_id, later), None
 
 
 def notice(asked: Knock) -> str:

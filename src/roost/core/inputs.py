@@ -7,6 +7,7 @@ from itertools import groupby
 from roost.core.entries import Entry, EntryDraft
 from roost.core.inbound import InboundRecord, InboundState, InputMode
 from roost.core.keys import SessionKey
+from roost.core.marking import defused, mark_of
 from roost.core.messages import AssistantMessage, Image, ProvenanceKind, Text, UserBlock, UserMessage, text_of
 from roost.core.principals import Principal, PrincipalKind
 from roost.core.queuetext import collect_prompt, in_short
@@ -49,11 +50,17 @@ def overtaken(run: Run, entries: Sequence[Entry]) -> str | None:
         if entry.run_id not in (None, run.id) and isinstance(entry.body, _ANSWERED)
     ]
     asked = [
-        text_of(entry.body)
+        _recalled(entry.body)
         for entry in entries[: max(others, default=0)]
         if entry.run_id == run.id and isinstance(entry.body, UserMessage)
     ]
-    return "\n".join((OVERTAKEN, *(f"- {in_short(text)}" for text in asked))) if asked else None
+    return "\n".join((OVERTAKEN, *(f"- {text}" for text in asked))) if asked else None
+
+
+def _recalled(message: UserMessage) -> str:
+    """In short, and no more a person's word than where it stands."""
+    mark, text = mark_of(message.provenance), defused(in_short(text_of(message)))
+    return f"{mark}: {text}" if mark else text
 
 
 def acting(run: Run, taken: Iterable[Entry]) -> Run:

@@ -33,6 +33,12 @@ class Namesake:
         at_work = pending or self.session.status.active
         return self.session.key.kind in CHILD_KINDS and not stays and not at_work
 
+    def yields_to(self, parent: SessionKey, speaker: Principal) -> bool:
+        """Whether a child of that session gets its label: in a group others have it spawned too, and take nothing that its
+        owner has elsewhere."""
+        own = speaker == self.session.owner or self.session.lineage.parent == parent
+        return own and self.is_over
+
 
 def read_label(text: str) -> str | None:
     """None if nothing is left of it."""
@@ -58,11 +64,11 @@ def namesakes_of_child(label: str, owner: Principal) -> SessionQuery:
     return replace(namesakes(label, owner), archived=False, limit=MOST_NAMESAKES)
 
 
-def passed_on(label: str, found: Iterable[Namesake]) -> Effects:
-    """A child gets its label from children of that name whose task is over."""
+def passed_on(label: str, found: Iterable[Namesake], parent: SessionKey, speaker: Principal) -> Effects:
+    """A child that somebody has that session spawn gets its label from children of that name whose task is over."""
     alike = [one for one in found if one.session.labels.label == label]
     hint = f"choose another one, such as {label + ' 2'!r}, or leave `label` out"
-    refuse_taken(label, None, (one.session for one in alike if not one.is_over), hint)
+    refuse_taken(label, None, (one.session for one in alike if not one.yields_to(parent, speaker)), hint)
     return tuple(
         ChangeSession(key=one.session.key, labels=replace(one.session.labels, label=None)) for one in alike
     )

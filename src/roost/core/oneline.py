@@ -6,6 +6,9 @@ from roost.core.redaction import SecretScanner, redact
 
 PREVIEW_CHARS = 160
 TITLE_CHARS = 60
+# Parts of patterns. A line begins behind whatever ends one for who reads it, as `str.splitlines` knows them; blanks end none.
+_ENDS = r"\n\v\f\r\x1c-\x1e\x85\u2028\u2029"
+LINE_START, BLANKS = rf"(?<![^{_ENDS}])", rf"[^\S{_ENDS}]*+"
 
 
 def preview(last_said: str, scanner: SecretScanner) -> str:

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 
 from roost.core.inbound import Inbound
 from roost.core.messages import Text
+from roost.core.oneline import BLANKS, LINE_START
 
 EXCERPT_CHARS = 160
 TITLE = "[Queued messages while agent was busy]"
 
 _NAME_CHARS = 80
 # A line of a message that reads like the frame around messages could speak for someone else.
-_FRAME = re.compile(r"^(?=[^\S\n]*(?:---|Queued #|\[Queue))", re.MULTILINE)
+_FRAME = re.compile(rf"{LINE_START}(?={BLANKS}(?:---|Queued #|\[Queue))")
 
 
 def body(inbound: Inbound) -> str:

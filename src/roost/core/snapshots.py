@@ -49,7 +49,7 @@ class RunSnapshot:
     """A run that ends, and all that its end may touch.
 
     `exchange`: what it serves; `partner` is the session on the other side, `sender` the run that began it, or the one that
-    goes on in that one's place.
+    goes on in that one's place. `awaited`: what it sent by a call that has no result yet.
     `completion`: what is owed to `requester` about its end; `batch` is the requester's run that spawned it, `siblings` are the
     other completions of that batch.
     `spawned`: its own children; `shared`: children at work that other runs at the same task spawned.
@@ -66,6 +66,7 @@ class RunSnapshot:
     batch: Run | None = None
     partner: Snapshot | None = None
     sender: Run | None = None
+    awaited: Exchange | None = None
     spawned: tuple[Completion, ...] = ()
     shared: tuple[Completion, ...] = ()
     firing: Firing | None = None

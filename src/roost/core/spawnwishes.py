@@ -160,7 +160,8 @@ def grant(wish: Wish, rules: SpawnRules, asked: Requester, *, call_id: str, at: 
         context=context,
         binding=ThreadTerms(idle_ms=thread.idle_ms, max_age_ms=thread.max_age_ms) if thread else None,
     )
-    frees = passed_on(wish.label, asked.namesakes) if wish.label else ()
+    parent, speaker = asked.session.key, asked.run.cause.principal
+    frees = passed_on(wish.label, asked.namesakes, parent, speaker) if wish.label else ()
     return Granted(order=order, model=spec, note=note, frees=frees)
 
 

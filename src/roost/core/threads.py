@@ -7,7 +7,7 @@ from roost.core.addresses import Account, Address
 from roost.core.events import Unsaid
 from roost.core.figures import HOUR_MS
 from roost.core.keys import SessionKey
-from roost.core.principals import Principal
+from roost.core.principals import Principal, PrincipalKind
 from roost.core.terms import SpawnContext
 
 
@@ -30,8 +30,9 @@ class ThreadBinding:
         )
 
     def is_changed_by(self, who: Principal) -> bool:
-        """Who bound a thread, and the owner, may bind it elsewhere or not at all."""
-        return who.is_owner or who == self.bound_by
+        """Who bound a thread, and the owner, may bind it elsewhere or not at all. What several people bound together, an agent
+        bound, and others who speak together are the same agent."""
+        return who.is_owner or (who == self.bound_by and who.kind is not PrincipalKind.AGENT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

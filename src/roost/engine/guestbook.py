@@ -8,7 +8,7 @@ import anyio
 
 from roost.core import guests, sendpolicy
 from roost.core.addresses import Account, Address, ChatType
-from roost.core.deliveries import Confirmed, Delivery, DeliveryKind, Postponed, SendResult, Unknown
+from roost.core.deliveries import Confirmed, Delivery, DeliveryKind, Postponed, Rejected, SendResult, Unknown
 from roost.core.envelopes import Envelope, reply_address
 from roost.core.guests import Guest, Guests, Knock
 from roost.core.identities import Identity
@@ -104,27 +104,26 @@ class Guestbook:
 
     async def _tell(self, channel: Channel, envelope: Envelope, asked: Knock) -> None:
         # As no session is his yet, it is no row: who was not told is told with a later message.
-        result = await self._sent(
-            channel,
-            Delivery(
-                id=f"pairing-{asked.id}",
-                key=await self._key(envelope),
-                address=asked.chat,
-                kind=DeliveryKind.NOTICE,
-                text=guests.notice(asked),
-                created_at=asked.at,
-            ),
+        delivery = Delivery(
+            id=f"pairing-{asked.id}",
+            key=await self._key(envelope),
+            address=asked.chat,
+            kind=DeliveryKind.NOTICE,
+            text=guests.notice(asked),
+            created_at=asked.at,
         )
+        has_it = partial(guests.told, knock_id=asked.id)
+        if not channel.abilities.dedupes:
+            # It must not come twice, also if nobody here lives to hear that it arrived.
+            await self._store.change_guests(has_it)
+        result = await self._sent(channel, delivery)
         match result:
             case Confirmed():
-                await self._store.change_guests(partial(guests.told, knock_id=asked.id))
+                await self._store.change_guests(has_it)
                 return
-            case Unknown() if not channel.abilities.dedupes:
-                # It may have arrived, and must not come twice.
-                await self._store.change_guests(partial(guests.told, knock_id=asked.id))
-            case Postponed():
-                later = partial(guests.postponed, knock_id=asked.id, ready_at=result.ready_at)
-                await self._store.change_guests(later)
+            case Postponed() | Rejected():
+                ready_at = result.ready_at if isinstance(result, Postponed) else asked.ready_at
+                await self._store.change_guests(partial(guests.untold, knock_id=asked.id, ready_at=ready_at))
         _log.warning("whoever asks as %s may not have been told his code: %s", asked.id, result.error)
 
     async def _sent(self, channel: Channel, delivery: Delivery) -> SendResult:

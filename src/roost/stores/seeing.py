@@ -1,5 +1,6 @@
 """What a decision about a run or an exchange sees, all of it in one transaction."""
 
+from roost.core import toolnames
 from roost.core.addresses import Address
 from roost.core.endings import completes, continuations, gone_on
 from roost.core.exchanges import Completion, CompletionStatus, Exchange
@@ -7,11 +8,12 @@ from roost.core.keys import SessionKey
 from roost.core.labels import Namesake, namesakes_of_child
 from roost.core.principals import Principal
 from roost.core.runs import Run
+from roost.core.sending import MessageId
 from roost.core.snapshots import ExchangeSnapshot, RunSnapshot, Snapshot, SpawnSnapshot
 from roost.core.spawning import run_of
 from roost.core.threads import ThreadBinding
 from roost.stores.tables import Tables
-from roost.stores.unit import Unit
+from roost.stores.unit import NEWEST, Unit
 
 
 async def seen_run(unit: Unit, run: Run) -> RunSnapshot:
@@ -45,6 +47,7 @@ async def seen_run(unit: Unit, run: Run) -> RunSnapshot:
         batch=batch,
         partner=partner,
         sender=sender,
+        awaited=await _awaited(unit.tables, run),
         spawned=await unit.tables.batch(run.key, run.id),
         shared=await _shared(unit.tables, run, session),
         firing=await unit.tables.firing(run.request.firing) if run.request.firing else None,
@@ -94,6 +97,17 @@ async def standing(tables: Tables, run_id: str) -> Run | None:
 
 async def _sender(tables: Tables, exchange: Exchange) -> Run | None:
     return None if exchange.sent.by is None else await standing(tables, exchange.sent.by)
+
+
+async def _awaited(tables: Tables, run: Run) -> Exchange | None:
+    step = run.progress.step
+    if step is None or step.done or step.tool != toolnames.SESSIONS_SEND:
+        return None
+    sent = await tables.exchange(MessageId.of_call(run.id, step.call_id or "").message)
+    if sent is not None:
+        return sent
+    known = (one for one in await tables.exchanges_of(run.key, NEWEST) if one.heard_by == run.id)
+    return next((one for one in known if one.sent.asked_in == step.call_id), None)
 
 
 async def _shared(tables: Tables, run: Run, session: Snapshot) -> tuple[Completion, ...]:

@@ -227,7 +227,7 @@ class SessionsSend:
             )
         wait_ms = _wait_ms(arguments, 0)
         if wait_ms:
-            attend = partial(a2a.attend, run_id=invocation.run_id)
+            attend = partial(a2a.attend, run_id=invocation.run_id, call_id=invocation.call_id)
             exchange = await self._access.store.change_exchange(message_id, attend) or exchange
         until = self._access.clock.now() + wait_ms
         return await self._standing(await self._awaited(exchange, until, report), invocation, wait_ms)

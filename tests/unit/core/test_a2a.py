@@ -306,14 +306,14 @@ def test_who_leaves_an_exchange_that_is_awaited_has_it_written() -> None:
 @pytest.mark.requirement("P6")
 def test_who_waits_again_in_a_later_run_is_told_in_that_call_until_it_leaves() -> None:
     sent = replace(samples.exchange(), sent=Sent(by="first"))
-    (put,) = attend(ExchangeSnapshot(exchange=sent, target=Snapshot(key=OPS)), "later")
+    (put,) = attend(ExchangeSnapshot(exchange=sent, target=Snapshot(key=OPS)), "later", "c")
     assert isinstance(put, PutExchange)
     seen = ExchangeSnapshot(exchange=put.exchange, target=Snapshot(key=OPS))
     assert [listens(_at_work(run), put.exchange) for run in ("first", "later")] == [False, True]
-    assert attend(seen, "later") == ()
+    assert attend(seen, "later", "c") == ()
     assert leave(seen) == (PutExchange(exchange=sent),)
     over = replace(sent, state=ExchangeState.REPLIED)
-    assert attend(replace(seen, exchange=over), "later") == ()
+    assert attend(replace(seen, exchange=over), "later", "c") == ()
 
 
 def _at_work(run_id: str) -> Snapshot:

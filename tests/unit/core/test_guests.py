@@ -18,11 +18,11 @@ from roost.core.guests import (
     knock,
     lapsed,
     notice,
-    postponed,
     remove,
     rows_of,
     told,
     turn_away,
+    untold,
 )
 from roost.core.identities import Identity
 
@@ -78,10 +78,11 @@ def test_what_is_told_late_is_good_for_an_hour_from_then() -> None:
 
 def test_a_channel_that_can_take_nothing_yet_is_not_asked_before() -> None:
     first = knocking()
-    guests, _ = postponed(asked(first), first.id, 5 * TELL_AGAIN_MS)
+    guests, _ = untold(asked(first), first.id, 5 * TELL_AGAIN_MS)
     assert knock(guests, knocking(at=5 * TELL_AGAIN_MS - 1)) == (guests, None)
     assert knock(guests, knocking(at=5 * TELL_AGAIN_MS))[1] is not None
-    assert postponed(asked(first), first.id, 1)[0] == asked(first)
+    assert untold(asked(first), first.id, 1)[0] == asked(first)
+    assert untold(told(asked(first), first.id)[0], first.id, 1)[0] == asked(first)
 
 
 def test_who_asked_too_long_ago_is_forgotten() -> None:

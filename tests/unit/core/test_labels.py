@@ -94,9 +94,19 @@ def named(
 def test_a_label_goes_from_a_child_whose_task_is_over_to_the_next(namesake: Namesake, over: bool) -> None:
     assert namesake.is_over is over
     if over:
-        (freed,) = passed_on("research", [namesake])
+        (freed,) = passed_on("research", [namesake], MAIN, OWNER)
         assert freed == ChangeSession(key=CHILD, labels=Labels(subject="bees"))
     else:
         with pytest.raises(InvalidInput, match="already in use: research"):
-            passed_on("research", [namesake])
-    assert passed_on("other", [namesake]) == ()
+            passed_on("research", [namesake], MAIN, OWNER)
+    assert passed_on("other", [namesake], MAIN, OWNER) == ()
+
+
+@pytest.mark.parametrize("parent", [MAIN, SessionKey.named("main", "other")])
+@pytest.mark.parametrize("speaker", [OWNER, person("telegram", "7")])
+def test_a_child_gets_its_label_from_others_of_its_parent_or_by_the_word_of_their_owner(
+    parent: SessionKey, speaker: Principal
+) -> None:
+    namesake = Namesake(session=named(CHILD), task=OVER)
+    assert namesake.session.owner == OWNER
+    assert namesake.yields_to(parent, speaker) is (parent == MAIN or speaker == OWNER)

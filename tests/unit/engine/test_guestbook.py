@@ -52,6 +52,20 @@ class Hanging(LoopbackChannel):
         raise AssertionError("nobody wakes it")
 
 
+class Interrupted(LoopbackChannel):
+    """Takes a message, and does not live to say so of the first."""
+
+    def __init__(self, dedupes: bool) -> None:
+        super().__init__(abilities=replace(EVERYTHING, dedupes=dedupes, answers=False))
+        self.sent: list[Delivery] = []
+
+    async def send(self, delivery: Delivery) -> SendResult:
+        self.sent.append(delivery)
+        if len(self.sent) == 1:
+            await anyio.sleep_forever()
+        return Confirmed()
+
+
 def guestbook(scene: Scene, channel: LoopbackChannel | None, book: Rulebook | None = None) -> Guestbook:
     channels = {} if channel is None else {Account("loopback"): channel}
     known = book or Rulebook(scene.rules)
@@ -122,6 +136,21 @@ async def test_on_a_channel_that_ignores_case_a_person_is_one_however_he_is_writ
     for who in ("Bob", "bob", "BOB"):
         assert not await here.answer(replace(BOB, channel="irc", sender=Sender(id=who)))
     assert [one.identity.id for one in await asking(scene)] == ["bob"]
+
+
+@pytest.mark.parametrize("dedupes", [True, False])
+async def test_who_may_have_been_told_when_a_gateway_ended_is_not_told_twice(dedupes: bool) -> None:
+    scene, channel = Scene(), Interrupted(dedupes)
+    async with anyio.create_task_group() as group:
+        group.start_soon(guestbook(scene, channel).answer, BOB)
+        await until_all_wait()
+        group.cancel_scope.cancel()
+    scene.clock.advance(guests.TELL_AGAIN_MS)
+    assert not await guestbook(scene, channel).answer(BOB)
+    assert len({one.id for one in channel.sent}) == 1
+    assert len(channel.sent) == (2 if dedupes else 1)
+    (asked,) = await asking(scene)
+    assert asked.told
 
 
 async def test_a_channel_that_hangs_holds_up_its_messages_for_a_while_only() -> None:

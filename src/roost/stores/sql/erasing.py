@@ -11,6 +11,7 @@ import orjson
 
 from roost.core.addresses import Origin
 from roost.core.channeltraits import KNOWN_CHANNELS, Traits
+from roost.core.children import told_id
 from roost.core.deliveries import Delivery, DeliveryKind
 from roost.core.erasing import ANYWHERE, ERASED, Person, blanked
 from roost.core.errors import Conflict
@@ -35,9 +36,33 @@ _ACTIVE = ("queued", "running", "pending")
 
 
 @dataclass(slots=True)
+class _Timelines:
+    """How generations go on from each other, each `named` as the next one calls it, and those in which something that was
+    said is `heard_in`."""
+
+    named: dict[Binding, Binding] = field(default_factory=dict)
+    bases: dict[Binding, Binding] = field(default_factory=dict)
+    heard_in: set[Binding] = field(default_factory=set)
+
+    def note(self, row: Fields) -> None:
+        self.named[row["session_id"]] = row["id"]
+        self.bases[row["id"]] = row["base_session_id"]
+
+    def hear(self, spoken: set[Binding]) -> None:
+        """What was said in these is heard in what goes on from there, too."""
+        for one in self.bases:
+            said_in: Binding = one
+            while said_in is not None and said_in not in spoken:
+                said_in = self.named.get(self.bases[said_in])
+            if said_in is not None:
+                self.heard_in.add(one)
+
+
+@dataclass(slots=True)
 class _Theirs:
     """What is a person's, by the names that rows know it by. They spoke in, or were written to in, sessions of others that
-    are `shared`; `touched` are the keys of those in which an entry is blanked."""
+    are `shared`, `shared_keys` by name; `touched` are the keys of those in which an entry is blanked, `told` the entries of no
+    run that tell of them."""
 
     keys: set[str] = field(default_factory=set)
     sessions: set[Binding] = field(default_factory=set)
@@ -45,10 +70,12 @@ class _Theirs:
     runs: set[Binding] = field(default_factory=set)
     traces: set[str] = field(default_factory=set)
     following: set[Binding] = field(default_factory=set)
+    timelines: _Timelines = field(default_factory=_Timelines)
     spoken_in: set[Binding] = field(default_factory=set)
     shared: set[Binding] = field(default_factory=set)
     letters: set[Binding] = field(default_factory=set)
-    letter_entries: set[Binding] = field(default_factory=set)
+    shared_keys: set[Binding] = field(default_factory=set)
+    told: set[Binding] = field(default_factory=set)
     blanked_in: set[Binding] = field(default_factory=set)
     touched: set[str] = field(default_factory=set)
     jobs: set[Binding] = field(default_factory=set)
@@ -119,6 +146,7 @@ class Without:
         await self._each_row("sessions", self._note_session)
         for table in ("ledger", "ended_feeds", "inbound"):
             await self._each_row(table, self._note_key)
+        await self._each_row("inbound", self._note_message)
         self._told = self._telling()
         await self._each_row("generations", self._note_generation)
         await self._each_row("jobs", lambda row: theirs.jobs.add(row["id"]) if self._is_theirs(row) else None)
@@ -126,7 +154,9 @@ class Without:
         await self._each_row("entries", self._note_said)
         await self._each_row("runs", self._note_run)
         await self._each_row("runs", self._note_following)
+        theirs.told.update(told_id(str(run)) for run in theirs.runs)
         await self._each_row("entries", self._note_told)
+        theirs.timelines.hear(theirs.spoken_in | theirs.generations)
         await self._each_row("entries", self._note_blanked)
         blanked: set[Binding] = set()
         await self._each_row("generations", lambda row: self._note_shared(row, blanked))
@@ -151,7 +181,13 @@ class Without:
         if self._person.has(stored_key(str(row["key"]))):
             self._theirs.keys.add(str(row["key"]))
 
+    def _note_message(self, row: Fields) -> None:
+        """Also one that no run took is spoken of where it was said."""
+        if self._is_theirs(row):
+            self._theirs.shared_keys.add(row["key"])
+
     def _note_generation(self, row: Fields) -> None:
+        self._theirs.timelines.note(row)
         if row["session"] in self._theirs.sessions:
             self._theirs.generations.add(row["id"])
 
@@ -172,7 +208,7 @@ class Without:
         to = decode(Delivery, str(row["body"])).address
         if self._person.is_at(to.channel, to.whose, self._traits):
             self._theirs.letters.add(row["id"])
-            self._theirs.letter_entries.add(entry_of(str(row["id"])))
+            self._theirs.told.add(entry_of(str(row["id"])))
 
     def _note_said(self, row: Fields) -> None:
         if row["generation"] in self._theirs.generations or not self._is_said(row):
@@ -182,7 +218,8 @@ class Without:
             self._theirs.runs.add(row["run_id"])
 
     def _note_told(self, row: Fields) -> None:
-        if row["generation"] not in self._theirs.generations and row["run_id"] in self._theirs.following:
+        tells = row["run_id"] in self._theirs.following or row["entry_id"] in self._theirs.told
+        if row["generation"] not in self._theirs.generations and tells:
             self._theirs.spoken_in.add(row["generation"])
 
     def _note_blanked(self, row: Fields) -> None:
@@ -196,6 +233,8 @@ class Without:
             blanked.add(row["session"])
 
     def _note_touched(self, row: Fields, blanked: set[Binding]) -> None:
+        if row["id"] in self._theirs.shared:
+            self._theirs.shared_keys.add(row["key"])
         if row["id"] in blanked:
             self._theirs.touched.add(str(row["key"]))
 
@@ -238,7 +277,7 @@ class Without:
             case _ if table in _PLAIN:
                 return row
             case _:
-                return None if self._speaks(row) else row
+                return None if self._speaks(row) else self._beside(table, row)
 
     def _speaks(self, row: Fields) -> bool:
         """Whether a row is theirs, tells of them, or belongs to a run of theirs."""
@@ -254,6 +293,17 @@ class Without:
             return True
         return "body" in row and self._of_run(str(row["body"]))
 
+    def _beside(self, table: str, row: Fields) -> Fields | None:
+        """A row of others. Where they spoke, what the gateway itself said may quote them: its notices, and its answers to
+        commands of anybody."""
+        if row.get("key") not in self._theirs.shared_keys or table not in ("deliveries", "inbound"):
+            return row
+        body = orjson.loads(str(row["body"]))
+        if body.get("kind") in (DeliveryKind.NOTICE, DeliveryKind.COMMAND):
+            return None
+        answered = body.get("answer") is not None
+        return {**row, "body": orjson.dumps({**body, "answer": ERASED}).decode()} if answered else row
+
     def _of_run(self, body: str) -> bool:
         found = orjson.loads(body)
         sent = found.get("sent") or {}
@@ -267,9 +317,10 @@ class Without:
         return str(self._person.stand_in_for(stored_key(str(key))))
 
     def _session(self, row: Fields) -> Fields:
-        """A session of others: its route may lead to them, its title be their words."""
+        """A session of others: its route may lead to them, its title be their words, and what they had a child called."""
         kept = dict(row)
         origin, labels = decode(Origin, str(row["origin"])), decode(Labels, str(row["labels"]))
+        terms = decode(Terms, str(row["terms"])) if row["terms"] is not None else None
         ends = (origin.sender, origin.to)
         if any(self._person.is_at(origin.provider, one, self._traits) for one in ends):
             origin, labels = Origin(), replace(labels, display_name=None)
@@ -277,12 +328,12 @@ class Without:
             kept["route"] = None
         if row["id"] in self._theirs.shared:
             kept |= {"title": None, "preview": None}
-            if row["terms"] is not None:
-                kept["terms"] = orjson.dumps({**orjson.loads(str(row["terms"])), "task": ERASED}).decode()
+            if terms is not None:
+                labels, terms = replace(labels, label=None), replace(terms, task=ERASED, task_name=None)
+                kept |= {"terms": encode(terms), "label": None}
         if kept != row or encode(origin) != row["origin"]:
-            task = decode(Terms, str(kept["terms"])).task if kept["terms"] else None
             first = str(kept["title"]) if kept["title"] else None
-            found_by = searched(str(row["key"]), labels, task, first)
+            found_by = searched(str(row["key"]), labels, terms.task if terms else None, first)
             kept |= {"origin": encode(origin), "labels": encode(labels), "haystack": found_by}
         return kept
 
@@ -300,7 +351,7 @@ class Without:
     def _is_said(self, row: Fields) -> bool:
         """Whether they said it, or it was written to them."""
         own = row["principal"] in self._names or row["source_session"] in self._theirs.keys
-        return own or row["entry_id"] in self._theirs.letter_entries or self._is_one_of(row)
+        return own or row["entry_id"] in self._theirs.told or self._is_one_of(row)
 
     def _is_one_of(self, row: Fields) -> bool:
         """Whether they spoke in it with others."""
@@ -315,7 +366,7 @@ class Without:
     def _sums_up_or_tells(self, row: Fields) -> bool:
         """What people wrote about them is not theirs; what tools found in their sessions is."""
         tells = self._told.search(str(row["body"])) is not None
-        if not tells and row["generation"] not in self._theirs.spoken_in:
+        if not tells and row["generation"] not in self._theirs.timelines.heard_in:
             return False
         body = load_body(str(row["body"]))
         return isinstance(body, Compaction) or (tells and not isinstance(body, UserMessage))

@@ -385,16 +385,14 @@ async def test_while_she_waits_for_an_answer_in_a_session_of_others_nothing_is_e
 async def test_an_id_that_holds_on_every_channel_is_found_on_each(rows: Rows) -> None:
     rows.add("deliveries", key=GROUP, address='{"channel":"discord","to":"77"}')
     rows.add("deliveries", key=GROUP, address='{"channel":"discord","to":"7"}')
-    person = eve(IdentityLink(name="eve", members=("telegram:7", "77")))
-    kept = (await left(rows, person))["deliveries"]
+    kept = (await left(rows, eve(IdentityLink(name="eve", members=("telegram:7", "77")))))["deliveries"]
     assert [row["address"] for row in kept] == ['{"channel":"discord","to":"7"}']
 
 
 async def test_rows_come_in_steps_of_one_size() -> None:
     rows = Rows()
     for number in range(3 * STEP):
-        owner = str(EVE) if number % 3 == 0 else "owner"
-        rows.add("denials", seq=number, principal=owner)
+        rows.add("denials", seq=number, principal="owner" if number % 3 else str(EVE))
     without = Without(rows, eve())
     await without.look()
     (table,) = [one for one in TABLES if one.name == "denials"]
