@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from roost.core.exchanges import Completion
 from roost.core.notices import derived_id
-from roost.core.prose import clean, unleaked
+from roost.core.prose import answer, unleaked
 from roost.core.runs import Outcome, Request, Run, RunKind, RunState
 from roost.core.whereabouts import Met, nowhere
 
@@ -44,7 +44,7 @@ class Ending:
 def visible(reply: str | None) -> str | None:
     """What people and other sessions see of an answer: nothing of reasoning and tool calls that leaked into it, nothing of
     a sentinel, and not one behind other text."""
-    return clean(reply or "").strip() or None
+    return answer(reply or "").strip() or None
 
 
 def completes(run: Run) -> str:

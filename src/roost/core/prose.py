@@ -13,23 +13,32 @@ from typing import TypeAlias
 from roost.core.codespans import mask_code
 from roost.core.sentinels import is_silent, strip_trailing
 
-Cut: TypeAlias = tuple[int, int, str]
-"""From where, to where, and what stands there instead."""
+Cut: TypeAlias = tuple[int, int | None, str]
+"""From where, to where (None: to the end, since it never closes), and what stands there instead."""
 
 
 def clean(text: str) -> str:
-    """The prose of an assistant's text, empty when nothing was said; a text without leaks as it is."""
+    """The prose of an assistant's text as it is recalled, empty when nothing was said; a text without leaks as it is."""
+    return _prose(text, _LEAKS)
+
+
+def answer(text: str) -> str:
+    """The same for whoever is answered: rather a leak is shown than a line lost that may be meant for them."""
+    return _prose(text, _SURE_LEAKS)
+
+
+def unleaked(text: str) -> str:
+    """An answer in which a word that asks for silence stands."""
+    return _without(text, _SURE_LEAKS) if _may_leak(text) else text
+
+
+def _prose(text: str, leaks: "Iterable[_Filter]") -> str:
     if is_silent(text):
         return ""
     if not _may_leak(text) and strip_trailing(text) == text:
         return text
-    kept = _without(text, (*_LEAKS, _trailing_sentinel))
+    kept = _without(text, (*leaks, _trailing_sentinel))
     return "" if is_silent(kept) else kept
-
-
-def unleaked(text: str) -> str:
-    """An assistant's text without leaks; a word that asks for silence stands."""
-    return _without(text, _LEAKS) if _may_leak(text) else text
 
 
 def _without(text: str, filters: "Iterable[_Filter]") -> str:
@@ -51,10 +60,10 @@ class _Draft:
         text: list[str] = []
         prose: list[str] = []
         done = 0
-        for start, end, instead in cuts:
+        for start, to, instead in cuts:
             text += (self.text[done:start], instead)
             prose += (self.prose[done:start], instead)
-            done = end
+            done = len(self.prose) if to is None else to
         if not done:
             return self
         return _Draft("".join(text) + self.text[done:], "".join(prose) + self.prose[done:])
@@ -100,7 +109,7 @@ class _Tag:
     role: _Role
 
 
-def _blocks(tags: Iterable[_Tag], length: int) -> Iterator[Cut]:
+def _blocks(tags: Iterable[_Tag]) -> Iterator[Cut]:
     """From each opening tag to the first closing one of its name, or to the end; and stray tags."""
     opened: _Tag | None = None
     mentioned: set[str] = set()
@@ -116,7 +125,7 @@ def _blocks(tags: Iterable[_Tag], length: int) -> Iterator[Cut]:
         elif tag.role is _Role.EMPTY or tag.name not in mentioned:
             yield tag.start, tag.end, ""
     if opened is not None:
-        yield opened.start, length, ""
+        yield opened.start, None, ""
 
 
 def _markers(pattern: re.Pattern[str]) -> Callable[[_Draft], Iterator[Cut]]:
@@ -135,7 +144,7 @@ _MINIMAX_TAG = re.compile(r"(?i)<(?P<close>/?)(?P<name>invoke|minimax:tool_call)
 
 def _minimax(draft: _Draft) -> Iterator[Cut]:
     if _MINIMAX_MARK.search(draft.prose):
-        yield from _blocks(map(_minimax_tag, _MINIMAX_TAG.finditer(draft.prose)), len(draft.prose))
+        yield from _blocks(map(_minimax_tag, _MINIMAX_TAG.finditer(draft.prose)))
 
 
 def _minimax_tag(tag: re.Match[str]) -> _Tag:
@@ -162,7 +171,7 @@ def _memories(draft: _Draft) -> Iterator[Cut]:
         _Tag(tag.start(), tag.end(), "", _Role.CLOSES if tag["close"] else _Role.OPENS)
         for tag in _MEMORIES.finditer(draft.prose)
     )
-    return _blocks(tags, len(draft.prose))
+    return _blocks(tags)
 
 
 _TOOL_TAG = re.compile(
@@ -172,7 +181,7 @@ _TOOL_TAG = re.compile(
 
 
 def _tool_xml(draft: _Draft) -> Iterator[Cut]:
-    return _blocks(map(_tool_tag, _TOOL_TAG.finditer(draft.prose)), len(draft.prose))
+    return _blocks(map(_tool_tag, _TOOL_TAG.finditer(draft.prose)))
 
 
 def _tool_tag(tag: re.Match[str]) -> _Tag:
@@ -225,7 +234,7 @@ _BRACKET_TAG = re.compile(r"(?i)\[(?P<close>/?)(?P<name>TOOL_(?:CALL|RESULT))S?\
 def _bracket_blocks(draft: _Draft) -> Iterator[Cut]:
     found = list(_BRACKET_TAG.finditer(draft.prose))
     last_close = {tag["name"].lower(): tag.start() for tag in found if tag["close"]}
-    return _blocks((_bracket_tag(tag, last_close) for tag in found), len(draft.prose))
+    return _blocks(_bracket_tag(tag, last_close) for tag in found)
 
 
 def _bracket_tag(tag: re.Match[str], last_close: dict[str, int]) -> _Tag:
@@ -275,11 +284,12 @@ def _scaffolding(draft: _Draft) -> Iterator[Cut]:
     done = 0
     for mark in _SCAFFOLD.finditer(draft.prose):
         if mark.start() >= done:
-            done = _scaffold_end(draft, mark)
-            yield mark.start(), done, ""
+            end = _scaffold_end(draft, mark)
+            yield mark.start(), end, ""
+            done = len(draft.prose) if end is None else end
 
 
-def _scaffold_end(draft: _Draft, mark: re.Match[str]) -> int:
+def _scaffold_end(draft: _Draft, mark: re.Match[str]) -> int | None:
     match mark["kind"]:
         case None:
             return mark.end()
@@ -288,7 +298,7 @@ def _scaffold_end(draft: _Draft, mark: re.Match[str]) -> int:
             return _json_end(draft.text, arguments.end()) if arguments else mark.end()
         case _:
             following = _NEXT_TOOL.search(draft.prose, mark.end())
-            return following.start() if following else len(draft.prose)
+            return following.start() if following else None
 
 
 _THINK_TAG = re.compile(
@@ -313,7 +323,7 @@ def _thinking(draft: _Draft) -> Iterator[Cut]:
             yield opened, tag.end(), ""
             opened, done = None, tag.end()
     if opened is not None:
-        yield opened, len(draft.prose), ""
+        yield opened, None, ""
 
 
 _FINAL_TAG = re.compile(r"(?i)</?final\s*/?>")
@@ -326,6 +336,22 @@ def _trailing_sentinel(draft: _Draft) -> Iterator[Cut]:
 
 
 _Filter: TypeAlias = Callable[[_Draft], Iterable[Cut]]
+
+
+def _sure(leaks: _Filter) -> _Filter:
+    """A filter that takes what never closes for a leak only if it begins a line: else it may be talked about."""
+
+    def cuts(draft: _Draft) -> Iterator[Cut]:
+        done = 0
+        for cut in leaks(draft):
+            start, to, _ = cut
+            if to is None and draft.prose[done:start].rpartition("\n")[2].strip():
+                continue
+            yield cut
+            done = start if to is None else to
+
+    return cuts
+
 
 _LEAKS: tuple[_Filter, ...] = (
     _markers(_MINIMAX_TOKEN),
@@ -340,4 +366,9 @@ _LEAKS: tuple[_Filter, ...] = (
     _scaffolding,
     _thinking,
     _markers(_FINAL_TAG),
+)
+
+_TALKED_ABOUT = (_memories, _scaffolding, _thinking)
+_SURE_LEAKS: tuple[_Filter, ...] = tuple(
+    _sure(one) if one in _TALKED_ABOUT else one for one in _LEAKS if one is not _trace_lines
 )

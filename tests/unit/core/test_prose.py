@@ -1,8 +1,10 @@
 """What is left of an assistant's text for people to read."""
 
+from collections.abc import Callable
+
 import pytest
 
-from roost.core.prose import clean
+from roost.core.prose import answer, clean, unleaked
 from tests.growth import grows_linearly
 from tests.scale import count
 
@@ -182,6 +184,37 @@ def test_silence_says_nothing(text: str, left: str) -> None:
     assert clean(text) == left
 
 
+@pytest.mark.requirement("D56")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A block opens with <think> and ends where it closes.",
+        "Write <relevant-memories> before them.",
+        "A line like [Tool Result for ID 1] comes before what a tool found.",
+        "How it works:\ntool call: a model asks for one.",
+        "\U0001f527 exec: here are the three steps.",
+    ],
+)
+def test_who_is_answered_loses_no_line_to_a_mark_that_may_be_talked_about(text: str) -> None:
+    assert (answer(text), unleaked(text)) == (text, text)
+    assert clean(text) != text
+
+
+@pytest.mark.requirement("D56")
+@cases(
+    ("Yes.\n  <think>and then", "Yes."),
+    ("<relevant-memories>the owner", ""),
+    ("Yes.\n[Tool Result for ID 1]\nsecret.txt", "Yes."),
+    ("<think>a</think> <think>b", ""),
+    ("Yes. <think>hm</think>And <think> opens one.", "Yes. And <think> opens one."),
+    (f"Yes. <tool_call>{CALL}", "Yes."),
+    ("Done.\nNO_REPLY", "Done."),
+    (" REPLY_SKIP\n", ""),
+)
+def test_who_is_answered_sees_nothing_of_what_closes_or_begins_a_line(text: str, left: str) -> None:
+    assert answer(text) == left
+
+
 LEAKS = (
     f"<tool_call>{CALL}</tool_call>",
     "<think>hm",
@@ -236,5 +269,8 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("unit", HOSTILE)
-def test_time_grows_with_a_hostile_text_and_not_with_its_square(unit: str) -> None:
-    assert grows_linearly(clean, unit, size=count(30_000, 200_000))
+@pytest.mark.parametrize("read", [clean, answer])
+def test_time_grows_with_a_hostile_text_and_not_with_its_square(
+    read: Callable[[str], str], unit: str
+) -> None:
+    assert grows_linearly(read, unit, size=count(30_000, 200_000))
