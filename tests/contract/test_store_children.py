@@ -281,8 +281,8 @@ async def test_the_decision_on_a_childs_end_sees_what_its_requester_is_owed(
     await store.finish_run(claim_of(run), seen)
     first = seen.last
     assert first.completion == owed("c-1", CHILD, "r-1")
-    assert first.siblings == (owed("c-2", OTHER, "r-1"),)
-    assert first.batch == await store.run("r-1")
+    assert first.batch.siblings == (owed("c-2", OTHER, "r-1"),)
+    assert first.batch.run == await store.run("r-1")
     assert first.requester is not None
     assert [one.child_run for one in first.requester.children] == ["c-1", "c-2", "c-3"]
 
@@ -290,8 +290,7 @@ async def test_the_decision_on_a_childs_end_sees_what_its_requester_is_owed(
     seen = Advance((builders.done("a-1"),))
     await store.finish_run(claim_of(announcing), seen)
     settled = replace(owed("c-1", CHILD, "r-1"), status=CompletionStatus.OK, result="done", settled_at=NOON)
-    assert (seen.last.completion, seen.last.siblings) == (settled, first.siblings)
-    assert seen.last.batch == first.batch
+    assert (seen.last.completion, seen.last.batch) == (settled, first.batch)
 
 
 # -- completions -------------------------------------------------------------------------------------

@@ -1,15 +1,18 @@
 """What is said when a child begins and when it ends. The status is the runtime's, never the child's own claim."""
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import assert_never
 
 from roost.core.exchanges import Cleanup, Completion, CompletionStatus
 from roost.core.figures import dollars, duration, thousands
 from roost.core.fitting import level_of
+from roost.core.messages import Usage
 from roost.core.oneline import BLANKS, LINE_START
 from roost.core.sessions import Session
+from roost.core.snapshots import Labour, RunSnapshot
 from roost.core.terms import SpawnMode
 
 RESULT_BYTES = 100 * 1024
@@ -64,13 +67,27 @@ def ran_for(owed: Completion, *, began: int | None, at: int) -> int:
     return max(0, (owed.settled_at or at) - (began or owed.created_at))
 
 
+def stats_at_end(
+    snapshot: RunSnapshot,
+    *,
+    at: int,
+    transcript: Callable[[Session], str | None],
+    unrecorded: Iterable[Usage] = (),
+) -> Stats | None:
+    """What is known of a child's work when a run of it ends; None of one that nobody is owed."""
+    session, owed, labour = snapshot.session.session, snapshot.completion, snapshot.labour
+    if session is None or owed is None:
+        return None
+    used = reduce(Usage.plus, unrecorded, labour.used)
+    return stats_of(session, owed, replace(labour, used=used), at=at, transcript=transcript(session))
+
+
 def stats_of(
-    session: Session, owed: Completion, *, at: int, began: int | None = None, transcript: str | None = None
+    session: Session, owed: Completion, labour: Labour, *, at: int, transcript: str | None = None
 ) -> Stats:
-    """What a child's own row says about its work."""
-    spent = session.counters
+    spent = labour.used
     return Stats(
-        runtime_ms=ran_for(owed, began=began, at=at),
+        runtime_ms=ran_for(owed, began=labour.began, at=at),
         tokens_in=spent.input,
         tokens_out=spent.output,
         key=str(session.key),

@@ -149,12 +149,12 @@ def _result(ending: Ending) -> str | None:
 
 
 def _pass_on(snapshot: RunSnapshot, settled: Completion, requester: Snapshot, ending: Ending) -> Effects:
-    batch, at = snapshot.batch, ending.outcome.at
-    if batch and batch.outcome and batch.outcome.yielded:
-        if any(map(_pending, snapshot.siblings)):
+    turn, siblings, at = snapshot.batch.run, snapshot.batch.siblings, ending.outcome.at
+    if turn and turn.outcome and turn.outcome.yielded:
+        if any(map(_pending, siblings)):
             return ()
-        unheard = (one for one in snapshot.siblings if one.acknowledged_at is None)
-        return go_on(batch, (*unheard, settled), at)
+        unheard = (one for one in siblings if one.acknowledged_at is None)
+        return go_on(turn, (*unheard, settled), at)
     if requester.key.kind in CHILD_KINDS:
         return _tell_subagent(snapshot, settled, requester, at)
     if ending.outcome.succeeded:
@@ -189,11 +189,11 @@ def _tell_subagent(snapshot: RunSnapshot, completion: Completion, requester: Sna
 
 def _asked_by(snapshot: RunSnapshot) -> tuple[Cause, Request]:
     """Why and for whom an idle sub-agent goes on: as in the turn that spawned the child, whoever waits for that."""
-    batch, request = snapshot.batch, Request(kind=RunKind.CONTINUATION, lane=Lane.SUBAGENT)
-    if batch is None:
+    turn, request = snapshot.batch.run, Request(kind=RunKind.CONTINUATION, lane=Lane.SUBAGENT)
+    if turn is None:
         return snapshot.run.cause, request
-    return batch.cause, replace(
-        request, reply_to=batch.request.reply_to, completes=completes(batch), deadline=batch.due
+    return turn.cause, replace(
+        request, reply_to=turn.request.reply_to, completes=completes(turn), deadline=turn.due
     )
 
 
@@ -258,7 +258,8 @@ def told_id(child_run: str) -> str:
 
 def _announce_address(snapshot: RunSnapshot, requester: Snapshot, met: Met) -> Address | None:
     """Where the child was asked for, else where the requester was last met."""
-    asked = snapshot.batch.request.reply_to if snapshot.batch else None
+    turn = snapshot.batch.run
+    asked = turn.request.reply_to if turn else None
     return asked or (met(requester.session) if requester.session else None)
 
 

@@ -10,6 +10,7 @@ from roost.core.firings import Firing
 from roost.core.inbound import InboundRecord
 from roost.core.keys import SessionKey
 from roost.core.labels import Namesake
+from roost.core.messages import UNCOUNTED, Usage
 from roost.core.runs import Run
 from roost.core.sessions import Generation, Session
 from roost.core.threads import ThreadBinding
@@ -45,13 +46,28 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Children of one turn, as one of them sees it: the run that spawned them, and what is owed of the others."""
+
+    run: Run | None = None
+    siblings: tuple[Completion, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labour:
+    """What went into a child's task: since when it is at work, and what all calls of its session used."""
+
+    began: int | None = None
+    used: Usage = UNCOUNTED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunSnapshot:
     """A run that ends, and all that its end may touch.
 
     `exchange`: what it serves; `partner` is the session on the other side, `sender` the run that began it, or the one that
     goes on in that one's place. `awaited`: what it sent by a call that has no result yet.
-    `completion`: what is owed to `requester` about its end; `batch` is the requester's run that spawned it, `siblings` are the
-    other completions of that batch.
+    `completion`: what is owed to `requester` about its end; `labour` is what its task took so far.
     `spawned`: its own children; `shared`: children at work that other runs at the same task spawned.
     `firing`: what it was started for; `audience`: the session it posts into.
     `left_at`: until when the gateway that had it was there.
@@ -61,9 +77,9 @@ class RunSnapshot:
     session: Snapshot
     exchange: Exchange | None = None
     completion: Completion | None = None
-    siblings: tuple[Completion, ...] = ()
+    batch: Batch = Batch()
     requester: Snapshot | None = None
-    batch: Run | None = None
+    labour: Labour = Labour()
     partner: Snapshot | None = None
     sender: Run | None = None
     awaited: Exchange | None = None

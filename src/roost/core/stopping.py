@@ -23,9 +23,10 @@ from roost.core.endings import Ending, completes
 from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.inbound import Inbound
 from roost.core.keys import SessionKey
+from roost.core.messages import Usage
 from roost.core.parking import let_down
 from roost.core.runs import Outcome, Run, RunState, StopRequest
-from roost.core.snapshots import RunSnapshot, Snapshot
+from roost.core.snapshots import Labour, RunSnapshot, Snapshot
 from roost.core.trees import Tree
 
 # Nothing was found by a child that stands so.
@@ -301,7 +302,11 @@ def _clear(inputs: tuple[Lost, ...], request: StopRequest, told: Address | None)
 
 def _stats(tree: Tree, completion: Completion, at: int) -> Stats | None:
     session = next((one.session for one in tree.below if one.key == completion.child), None)
-    return None if session is None else stats_of(session, completion, at=at)
+    if session is None:
+        return None
+    spent = session.counters
+    used = Usage(input=spent.input, output=spent.output, cost_micros=spent.cost_micros)
+    return stats_of(session, completion, Labour(used=used), at=at)
 
 
 def _killed(completion: Completion, request: StopRequest) -> Completion:

@@ -4,14 +4,13 @@ from dataclasses import replace
 from functools import partial
 
 from roost.core import recovery
-from roost.core.announce import Stats, announcement, stats_of
+from roost.core.announce import announcement, stats_at_end
 from roost.core.effects import Effects
 from roost.core.errors import Fenced, RoostError
 from roost.core.leases import Lease
 from roost.core.recovery import Recovery
 from roost.core.snapshots import RunSnapshot
 from roost.engine.rulebook import Rulebook
-from roost.engine.rules import Rules
 from roost.ports import Clock, Store
 
 LOOK_MS = 500
@@ -53,7 +52,8 @@ class Recoverer:
         )
 
         def recover(snapshot: RunSnapshot) -> Effects:
-            told = partial(announcement, stats=_stats(snapshot, decided.now, rules))
+            stats = stats_at_end(snapshot, at=decided.now, transcript=rules.house.transcript)
+            told = partial(announcement, stats=stats)
             return recovery.recover(snapshot, replace(decided, announce=told))
 
         await self._store.reap_runs(lease, recover)
@@ -65,13 +65,3 @@ class Recoverer:
     async def _reap_deliveries(self, lease: Lease) -> None:
         """What was being sent is uncertain now."""
         await self._store.reap_deliveries(lease)
-
-
-def _stats(snapshot: RunSnapshot, at: int, rules: Rules) -> Stats | None:
-    """What is known of a child's work whose gateway died."""
-    run, session, owed = snapshot.run, snapshot.session.session, snapshot.completion
-    if session is None or owed is None:
-        return None
-    began = run.started_at if run.id == owed.child_run else None
-    transcript = rules.house.transcript(session)
-    return stats_of(session, owed, began=began, at=at, transcript=transcript)

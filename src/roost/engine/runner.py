@@ -9,19 +9,17 @@ from typing import TypeAlias
 from anyio.lowlevel import cancel_shielded_checkpoint
 
 from roost.core import stopping
-from roost.core.announce import Stats, announcement, ran_for
+from roost.core.announce import announcement, stats_at_end
 from roost.core.budgets import Budgets
 from roost.core.effects import Effects
 from roost.core.endings import OVERDUE, Ending, completes
 from roost.core.errors import Fenced, RoostError
 from roost.core.finishing import End, Played, conclude
 from roost.core.heartbeats import acknowledged
-from roost.core.keys import CHILD_KINDS
 from roost.core.leases import Lease
 from roost.core.messages import AssistantMessage, StopReason, text_of, tool_calls
 from roost.core.previews import RunOver
 from roost.core.prose import unleaked
-from roost.core.queries import LedgerQuery
 from roost.core.redaction import redact
 from roost.core.runs import Outcome, Run, RunKind, RunState
 from roost.core.sessions import Overrides
@@ -232,10 +230,15 @@ class Runner:
         return RunOver(run=ended, words=end.played.words, took=end.took(), overrides=overrides)
 
     async def _conclusion(self, run: Run, end: End) -> Advance:
-        stats, rules = await self._stats(run, end), self._book.current
-        calls = await self._calls(run, end.outcome)
+        rules, calls = self._book.current, await self._calls(run, end.outcome)
 
         def concluded(snapshot: RunSnapshot) -> Effects:
+            stats = stats_at_end(
+                snapshot,
+                at=end.outcome.at,
+                transcript=rules.house.transcript,
+                unrecorded=(row.usage for row in end.spent),
+            )
             ending = Ending(
                 outcome=stopping.judged(snapshot.run, end.outcome),
                 announce=partial(announcement, stats=stats),
@@ -247,26 +250,6 @@ class Runner:
             return conclude(snapshot, end, ending)
 
         return concluded
-
-    async def _stats(self, run: Run, end: End) -> Stats | None:
-        """What the announcement of a child says about its work; None for a run whose end nobody is owed."""
-        if run.key.kind not in CHILD_KINDS:
-            return None
-        session, owed = await self._store.session(run.key), await self._store.completion(completes(run))
-        if session is None or owed is None:
-            return None
-        spawned = run if owed.child_run == run.id else await self._store.run(owed.child_run)
-        known = (await self._store.usage(LedgerQuery(key=run.key))).usage
-        spent = [known, *(row.usage for row in end.spent)]
-        return Stats(
-            runtime_ms=ran_for(owed, began=spawned.started_at if spawned else None, at=end.outcome.at),
-            tokens_in=sum(usage.input for usage in spent),
-            tokens_out=sum(usage.output for usage in spent),
-            key=str(run.key),
-            session_id=session.session_id,
-            transcript=self._book.current.house.transcript(session),
-            cost_micros=sum(usage.cost_micros for usage in spent) or None,
-        )
 
     async def _calls(self, run: Run, outcome: Outcome) -> int:
         """How many tool calls a child had made when its time was over."""

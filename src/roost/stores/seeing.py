@@ -7,9 +7,10 @@ from roost.core.exchanges import Completion, CompletionStatus, Exchange
 from roost.core.keys import SessionKey
 from roost.core.labels import Namesake, namesakes_of_child
 from roost.core.principals import Principal
+from roost.core.queries import LedgerQuery
 from roost.core.runs import Run
 from roost.core.sending import MessageId
-from roost.core.snapshots import ExchangeSnapshot, RunSnapshot, Snapshot, SpawnSnapshot
+from roost.core.snapshots import Batch, ExchangeSnapshot, Labour, RunSnapshot, Snapshot, SpawnSnapshot
 from roost.core.spawning import run_of
 from roost.core.threads import ThreadBinding
 from roost.stores.tables import Tables
@@ -20,14 +21,12 @@ async def seen_run(unit: Unit, run: Run) -> RunSnapshot:
     session = await unit.snapshot(run.key)
     completion = await unit.tables.completion(run.request.completes or run.id)
     requester: Snapshot | None = None
-    siblings: tuple[Completion, ...] = ()
-    batch: Run | None = None
+    batch, labour = Batch(), Labour()
     if completion is not None:
         requester = await unit.snapshot(completion.requester)
         completion = await unit.tables.completion(completion.child_run) or completion
-        batch = await unit.tables.run(completion.batch)
-        owed = await unit.tables.batch(completion.requester, completion.batch)
-        siblings = tuple(other for other in owed if other.child_run != completion.child_run)
+        batch = await _batch(unit.tables, completion)
+        labour = await _labour(unit.tables, run, completion)
     exchange, partner, sender = None, None, None
     if run.request.exchange_id is not None:
         exchange = await unit.tables.exchange(run.request.exchange_id)
@@ -42,9 +41,9 @@ async def seen_run(unit: Unit, run: Run) -> RunSnapshot:
         session=session,
         exchange=exchange,
         completion=completion,
-        siblings=siblings,
-        requester=requester,
         batch=batch,
+        requester=requester,
+        labour=labour,
         partner=partner,
         sender=sender,
         awaited=await _awaited(unit.tables, run),
@@ -53,6 +52,20 @@ async def seen_run(unit: Unit, run: Run) -> RunSnapshot:
         firing=await unit.tables.firing(run.request.firing) if run.request.firing else None,
         audience=await unit.snapshot(run.request.posts_to) if run.request.posts_to else None,
     )
+
+
+async def _batch(tables: Tables, owed: Completion) -> Batch:
+    others = await tables.batch(owed.requester, owed.batch)
+    return Batch(
+        run=await tables.run(owed.batch),
+        siblings=tuple(one for one in others if one.child_run != owed.child_run),
+    )
+
+
+async def _labour(tables: Tables, run: Run, owed: Completion) -> Labour:
+    first = run if run.id == owed.child_run else await tables.run(owed.child_run)
+    spent = await tables.usage(LedgerQuery(key=run.key))
+    return Labour(began=first.started_at if first else None, used=spent.usage)
 
 
 async def seen_spawn(unit: Unit, key: SessionKey, labels: frozenset[str]) -> SpawnSnapshot:

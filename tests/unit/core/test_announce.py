@@ -1,4 +1,5 @@
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -15,12 +16,14 @@ from roost.core.announce import (
     ran_for,
     read_report,
     silent_work,
+    stats_at_end,
     stats_line,
-    stats_of,
     subagent_task_message,
 )
 from roost.core.exchanges import Cleanup, Completion, CompletionStatus
 from roost.core.keys import SessionKey
+from roost.core.messages import Usage
+from roost.core.snapshots import Labour, RunSnapshot, Snapshot
 from roost.core.terms import SpawnMode
 from tests import samples
 
@@ -196,17 +199,27 @@ def test_a_runtime_reads_like_a_clock(milliseconds: int, shown: str) -> None:
 
 
 @pytest.mark.requirement("D29")
-def test_a_childs_own_row_gives_its_figures() -> None:
+def test_what_a_child_used_and_what_its_last_run_has_not_recorded_yet_are_its_figures() -> None:
     child = samples.session()
-    child = child._replace(counters=child.counters._replace(input=900, output=100, cost_micros=5))
-    owed = replace(samples.completion("c-run"), created_at=samples.NOON)
-    line = stats_line(stats_of(child, owed, at=samples.NOON + 61_000, transcript="/t"))
+    snapshot = RunSnapshot(
+        run=samples.run(),
+        session=Snapshot(key=child.key, session=child),
+        completion=replace(samples.completion("c-run"), created_at=samples.NOON),
+        labour=Labour(used=Usage(input=500, output=90, cost_micros=5)),
+    )
+    ends = partial(stats_at_end, at=samples.NOON + 61_000, transcript=lambda session: "/t")
+    stats = ends(snapshot, unrecorded=[Usage(input=300), Usage(input=100, output=10)])
+    assert stats is not None
+    line = stats_line(stats)
     assert line == (
         f"Stats: runtime 1m01s • tokens 1k (in 900 / out 100) • session {child.key} • id {child.session_id} "
         "• transcript /t • cost $0.0000"
     )
-    bare = stats_of(samples.session(), owed, began=2, at=1)
+    bare = ends(replace(snapshot, labour=Labour(began=samples.NOON + 62_000)))
+    assert bare is not None
     assert (bare.runtime_ms, bare.cost_micros) == (0, None)
+    assert ends(replace(snapshot, completion=None)) is None
+    assert ends(replace(snapshot, session=Snapshot(key=child.key))) is None
 
 
 @pytest.mark.requirement("D29")

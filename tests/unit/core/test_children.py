@@ -19,7 +19,7 @@ from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.inbound import InboundRecord, InputMode
 from roost.core.messages import ProvenanceKind, Text, UserMessage
 from roost.core.runs import Lane, Outcome, Request, Run, RunKind, RunState
-from roost.core.snapshots import RunSnapshot, Snapshot
+from roost.core.snapshots import Batch, RunSnapshot, Snapshot
 from tests import samples
 from tests.samples import CHAT, CHILD, MAIN, NOON, OTHER_CHAT
 
@@ -51,9 +51,8 @@ def spawned(batch: Run = BATCH, requester: Snapshot | None = None, *siblings: Co
         run=CHILD_RUN,
         session=samples.snapshot(CHILD),
         completion=samples.completion("r1", requester=asked_by.key),
-        siblings=siblings,
+        batch=Batch(run=batch, siblings=siblings),
         requester=asked_by,
-        batch=batch,
     )
 
 
@@ -189,7 +188,7 @@ def test_a_sub_agent_hears_of_its_child_in_the_time_that_its_task_has_left() -> 
 
 
 def test_a_sub_agent_whose_spawning_run_is_unknown_is_given_it_all_the_same() -> None:
-    snapshot = replace(spawned(BATCH, samples.snapshot(CHILD)), batch=None)
+    snapshot = replace(spawned(BATCH, samples.snapshot(CHILD)), batch=Batch())
     (_, queued, *_) = child_end(snapshot, ending())
     assert isinstance(queued, QueueRun)
     assert queued.run.request.completes is None
@@ -257,7 +256,7 @@ def test_without_a_place_it_was_asked_from_the_last_route_is_used() -> None:
     assert snapshot.requester is not None
     assert snapshot.requester.session is not None
     moved = replace(snapshot.requester, session=snapshot.requester.session._replace(route=OTHER_CHAT))
-    (_, sent, _) = child_end(replace(snapshot, requester=moved, batch=None), ending("ok"))
+    (_, sent, _) = child_end(replace(snapshot, requester=moved, batch=Batch()), ending("ok"))
     assert isinstance(sent, AddDelivery)
     assert sent.delivery.address == OTHER_CHAT
 
