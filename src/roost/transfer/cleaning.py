@@ -32,7 +32,7 @@ def masked(line: bytes, clean: Clean) -> bytes:
 
 def masked_fields(fields: JsonObject, clean: Clean) -> JsonObject:
     return {
-        name: _masked_value(concealed(value) if is_secret_field(name) else value, clean)
+        clean(name): _masked_value(concealed(value) if is_secret_field(name) else value, clean)
         for name, value in fields.items()
     }
 

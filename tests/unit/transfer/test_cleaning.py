@@ -19,6 +19,11 @@ def test_a_field_whose_name_says_secret_is_masked_and_other_values_stay() -> Non
     }
 
 
+def test_a_secret_that_is_the_name_of_a_field_is_masked() -> None:
+    line = json.dumps({"quota": {SECRET: {"left": 4}}}).encode()
+    assert json.loads(masked(line, masking(SCANNER))) == {"quota": {"sk-abc…6789": {"left": 4}}}
+
+
 def test_a_secret_field_is_masked_whatever_is_in_it() -> None:
     line = json.dumps({"token": {"value": "hunter"}, "password": 4711, "apiKey": "$KEY"}).encode()
     assert json.loads(masked(line, masking(SCANNER))) == {
