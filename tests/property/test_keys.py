@@ -117,6 +117,7 @@ def test_every_name_that_can_be_one_reads_back_verbatim(
         return
     assert SessionKey.parse(str(key)) == key
     assert str(key).startswith(f"agent:{agent}:{name}")
+    assert key.parent.parent == key.parent
 
 
 @pytest.mark.requirement("P25")

@@ -1,5 +1,6 @@
 """Backups of the embedded store: made while work goes on, remembered so that they can be found again, and restored."""
 
+import json
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,12 +13,13 @@ from roost.app.places import backup_folder
 from roost.clock import SystemClock
 from roost.config import Loaded
 from roost.core.errors import InvalidInput, RoostError
+from roost.core.jsonvalue import lines_of
 from roost.stores.sqlite import SqliteStore
 from roost.stores.sqlite.restoring import restore
 from roost.stores.sqlite.store import SqliteOptions
 
-# One path a line, of those that were put elsewhere. What came to nothing is taken back by a line more: it is only ever added
-# to, as several commands may at once.
+# One path a line, of those that were put elsewhere; as JSON if it holds what could end a line, or is no text. What came to
+# nothing is taken back by a line more: it is only ever added to, as several commands may at once.
 ELSEWHERE = "elsewhere"
 TAKEN_BACK = "-"
 
@@ -85,8 +87,8 @@ def known_backups(loaded: Loaded) -> tuple[Path, ...]:
     inside = sorted(folder.glob("*.db"))
     listed = notes_of(loaded)
     noted: Counter[str] = Counter()
-    for line in listed.read_text(encoding="utf-8").splitlines() if listed.exists() else ():
-        noted[line.removeprefix(TAKEN_BACK)] += -1 if line.startswith(TAKEN_BACK) else 1
+    for line in lines_of(listed.read_text(encoding="utf-8")) if listed.exists() else ():
+        noted[_path_in(line.removeprefix(TAKEN_BACK))] += -1 if line.startswith(TAKEN_BACK) else 1
     return tuple(dict.fromkeys((*inside, *(Path(path) for path, times in noted.items() if times > 0))))
 
 
@@ -101,14 +103,24 @@ def _remembered(folder: Path, to: Path | None, now: int) -> Path:
     if to is None:
         return folder / f"{_stamp(now)}.db"
     path = to.absolute()
-    _note(folder, str(path))
+    _note(folder, _line(path))
     return path
 
 
 def _take_back(folder: Path, path: Path) -> None:
     """The copy failed: if there is no file, none was made. One of an earlier time that is there no more stays noted."""
     if not path.exists():
-        _note(folder, f"{TAKEN_BACK}{path}")
+        _note(folder, f"{TAKEN_BACK}{_line(path)}")
+
+
+def _line(path: Path) -> str:
+    text = str(path)
+    return text if text.isprintable() else json.dumps(text)
+
+
+def _path_in(line: str) -> str:
+    """A path is absolute: a quote begins none."""
+    return str(json.loads(line)) if line.startswith('"') else line
 
 
 def _note(folder: Path, line: str) -> None:

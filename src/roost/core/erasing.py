@@ -62,13 +62,16 @@ class Person:
 
     def has(self, key: SessionKey) -> bool:
         """Whether the key says that the conversation is this person's, whoever owns it."""
-        if key.kind not in _PERSONAL:
+        if key.kind not in _PERSONAL or key.channel is None:
             return False
-        names = {
-            one.id for one in self.identities if one.channel == ANYWHERE or key.channel in (None, one.channel)
-        }
+        return any(Identity(channel=one, id=key.name) in self.identities for one in (key.channel, ANYWHERE))
+
+    def may_have(self, key: SessionKey) -> bool:
+        """Whether it can be: several people may have one id, each on a channel of their own, and the name of a link may be
+        anyone's id."""
+        names = {one.id for one in self.identities} if key.channel is None else set()
         names |= {one.id for one in self.principals if ":" not in one.id}
-        return key.name in names
+        return key.kind in _PERSONAL and key.name in names
 
     @property
     def stand_in(self) -> Principal:

@@ -25,7 +25,7 @@ from roost.core.messages import (
     text_of,
 )
 from roost.core.tokens import CALL_TOKENS, MESSAGE_TOKENS, estimate, estimate_message, truncate
-from roost.core.transcript import OPENING, Prompt, TranscriptUnit, gateway_message, last_turns
+from roost.core.transcript import OPENING, Prompt, TranscriptUnit, gateway_message, last_turns, unread
 
 KEEP_TURNS = 3
 MIN_BUDGET = 128
@@ -51,8 +51,8 @@ def prompt_tokens(prompt: Prompt) -> int:
 def fit(prompt: Prompt, budget: int, *, keep_turns: int = KEEP_TURNS) -> Prompt:
     """The prompt in at most `budget` tokens.
 
-    The last `keep_turns` turns are the same messages, unless they alone exceed the budget. A prompt that
-    fits is returned as it is.
+    The last `keep_turns` turns, and one that is not answered yet, are the same messages, unless they alone exceed the
+    budget. A prompt that fits is returned as it is.
     """
     if budget < MIN_BUDGET:
         raise InvalidInput(
@@ -61,7 +61,8 @@ def fit(prompt: Prompt, budget: int, *, keep_turns: int = KEEP_TURNS) -> Prompt:
         )
     if prompt_tokens(prompt) <= budget:
         return prompt
-    start = last_turns(prompt.units, keep_turns)
+    is_answered = unread(prompt.units) == len(prompt.units)
+    start = last_turns(prompt.units, keep_turns if is_answered else max(keep_turns, 1))
     head = tuple(_without_payload(unit) for unit in prompt.units[:start])
     tail = prompt.units[start:]
     bare = replace(prompt, units=head + tail)

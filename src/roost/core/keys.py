@@ -104,6 +104,8 @@ class SessionKey:
         """The conversation that this is a thread, topic or heartbeat of; itself if it is none."""
         if not (self.is_thread or self.heartbeat):
             return self
+        if self.kind is KeyKind.NAMED:
+            return _of_name(self).parent
         return replace(self, thread=None, topic=None, heartbeat=False)
 
     @property
@@ -161,7 +163,14 @@ def _wrong_name(key: SessionKey) -> str | None:
     found = _split(_rest(key))
     if (found.kind, found.name, found.heartbeat) != (key.kind, key.name, key.heartbeat):
         return f"the name {key.name!r}, which reads as another key"
+    if key.is_thread or key.heartbeat:
+        _of_name(key)  # raises where there is nothing of which it could be one
     return None
+
+
+def _of_name(key: SessionKey) -> SessionKey:
+    """What the name of a named key is by itself: it may end as a thread or heartbeat does."""
+    return _read(key.agent, _split(key.name))
 
 
 _WORDS = re.ASCII | re.IGNORECASE | re.DOTALL

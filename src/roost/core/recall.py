@@ -109,7 +109,7 @@ class Recalling:
 
     def add(self, entries: Sequence[Entry]) -> None:
         """The newest of these entries that fit; they are older than all before, and come oldest first."""
-        texts = [block.text for entry in entries for block in _content(entry.body) if isinstance(block, Text)]
+        texts = [text for entry in entries for text in _texts(entry.body)]
         options = replace(self._options, scanner=Prescanned(texts, self._options.scanner))
         readings = _readings(entries, options)
         while not self.full and (found := next(readings, None)):
@@ -179,8 +179,11 @@ def _readings(entries: Sequence[Entry], options: RecallOptions) -> "Iterator[tup
             )
 
 
-def _content(body: Body) -> tuple[UserBlock | AssistantBlock, ...]:
-    return body.content if isinstance(body, Message) else ()
+def _texts(body: Body) -> list[str]:
+    texts = (
+        [block.text for block in body.content if isinstance(block, Text)] if isinstance(body, Message) else []
+    )
+    return [*texts, body.sender] if isinstance(body, UserMessage) and body.sender is not None else texts
 
 
 def _placeholder(recalled: Recalled) -> Recalled:
@@ -212,9 +215,12 @@ class _Reading:
         """The readable form, or nothing where nothing was said."""
         match message:
             case UserMessage():
-                content = self._blocks(message.content)
+                content, sender = self._blocks(message.content), message.sender
+                if sender is not None:
+                    sender = self._redacted(sender)
                 # Itself where nothing was done to it, as to most: making another costs more than all that was looked for.
-                return message if content == message.content else replace(message, content=content)
+                same = content == message.content and sender == message.sender
+                return message if same else replace(message, content=content, sender=sender)
             case ToolResult():
                 if message.details is not None:
                     self.omitted = True

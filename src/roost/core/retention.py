@@ -223,8 +223,9 @@ def plan(
     over = 0
     if cutoffs.disk is not None and full.bytes > cutoffs.disk.most:
         over = full.bytes - cutoffs.disk.goal - sum(sizes.get(one.key, 0) for one in remove)
+        expired = {one.key for one in remove}
         for one in by_age:
-            if over > 0 and one not in remove and one.removable:
+            if over > 0 and one.key not in expired and one.removable:
                 remove.append(one)
                 over -= sizes.get(one.key, 0)
     gone = {one.key for one in remove}

@@ -1,5 +1,6 @@
 """Transcripts without secrets, as files that leave the store have them."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
@@ -22,17 +23,39 @@ def masking(scanner: SecretScanner, seals: Sealing | None = None) -> Clean:
 
 
 def masked(line: bytes, clean: Clean) -> bytes:
-    """A line with the secrets in its texts masked; one that is no JSON is masked as it stands."""
+    """A line with the secrets in its texts masked; one that is no JSON is masked as it stands. Without any it is as it was."""
     text = line.decode("utf-8", "replace")
     found = read_object(text)
     if isinstance(found, Malformed):
-        return clean(text).encode()
-    return compact(masked_fields(found, clean)).encode() + (b"\n" if text.endswith("\n") else b"")
+        shown = clean(text)
+        return line if shown == text else shown.encode()
+    fields = masked_fields(found, clean)
+    written = compact(fields).encode() + (b"\n" if text.endswith("\n") else b"")
+    if written == line or fields != found:
+        return written
+    return line if _says_no_more(text, clean) else written
+
+
+def _says_no_more(text: str, clean: Clean) -> bool:
+    """Whether also what is not kept of a line, the first of two fields of one name and numbers that are too large, is no
+    secret."""
+    try:
+        whole = json.loads(text, object_pairs_hook=_each_once)
+    except ValueError:
+        return False
+    return bool(masked_fields(whole, clean) == whole)
+
+
+def _each_once(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("a name stands twice")
+    return fields
 
 
 def masked_fields(fields: JsonObject, clean: Clean) -> JsonObject:
     return {
-        name: _masked_value(concealed(value) if is_secret_field(name) else value, clean)
+        clean(name): _masked_value(concealed(value) if is_secret_field(name) else value, clean)
         for name, value in fields.items()
     }
 

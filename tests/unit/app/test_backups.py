@@ -25,6 +25,29 @@ async def test_a_backup_lies_in_its_folder_or_where_it_is_wanted_and_is_known(tm
     assert known_backups(loaded) == (own, there)
 
 
+@pytest.mark.requirement("F11")
+@pytest.mark.parametrize("name", ["a\nb.db", "a\u2028b.db", "a\x85b.db", '"a".db', " a ü .db"])
+async def test_a_backup_is_known_however_its_file_is_called(tmp_path: Path, name: str) -> None:
+    loaded = load({"ROOST_HOME": str(tmp_path / "home")})
+    async with open_store(loaded):
+        pass
+    made = await back_up(loaded, tmp_path / name)
+    assert known_backups(loaded) == (made,)
+    made.unlink()
+    with pytest.raises(InvalidInput, match="cannot be written"):
+        await back_up(loaded, tmp_path / "nowhere" / name)
+    assert known_backups(loaded) == (made,)
+
+
+async def test_a_backup_whose_name_is_no_text_is_refused(tmp_path: Path) -> None:
+    loaded = load({"ROOST_HOME": str(tmp_path / "home")})
+    async with open_store(loaded):
+        pass
+    with pytest.raises(InvalidInput, match="cannot be stored"):
+        await back_up(loaded, tmp_path / "\udcff.db")
+    assert known_backups(loaded) == ()
+
+
 async def test_a_backup_that_failed_is_not_remembered_and_one_of_before_that_was_moved_is(
     tmp_path: Path,
 ) -> None:

@@ -77,11 +77,11 @@ def test_the_chat_with_a_person_is_known(channel: str | None, to: str | None, th
     ("key", "theirs"),
     [
         ("agent:main:telegram:direct:7", True),
-        ("agent:main:direct:eve", True),
-        ("agent:main:direct:7", True),
-        ("agent:main:telegram:direct:eve", True),
-        ("agent:main:discord:direct:7", False),
         ("agent:main:telegram:direct:77", True),
+        ("agent:main:direct:eve", False),
+        ("agent:main:direct:7", False),
+        ("agent:main:telegram:direct:eve", False),
+        ("agent:main:discord:direct:7", False),
         ("agent:main:telegram:direct:777", False),
         ("agent:main:telegram:group:7", False),
         ("agent:main:main", False),
@@ -89,6 +89,23 @@ def test_the_chat_with_a_person_is_known(channel: str | None, to: str | None, th
 )
 def test_a_key_says_whose_conversation_it_is(key: str, theirs: bool) -> None:
     assert EVE.has(SessionKey.parse(key)) is theirs
+
+
+@pytest.mark.parametrize(
+    ("key", "maybe"),
+    [
+        ("agent:main:direct:eve", True),
+        ("agent:main:direct:7", True),
+        ("agent:main:telegram:direct:eve", True),
+        ("agent:main:telegram:slash:eve", True),
+        ("agent:main:discord:direct:7", False),
+        ("agent:main:direct:777", False),
+        ("agent:main:telegram:group:eve", False),
+        ("agent:main:eve", False),
+    ],
+)
+def test_a_key_can_be_hers_that_names_an_id_alone_or_the_name_of_her_link(key: str, maybe: bool) -> None:
+    assert EVE.may_have(SessionKey.parse(key)) is maybe
 
 
 def test_what_stands_in_their_place_is_the_same_each_time_and_leads_to_nobody() -> None:

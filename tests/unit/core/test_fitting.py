@@ -155,6 +155,12 @@ def test_what_is_not_answered_yet_is_shortened_and_never_left_out() -> None:
     assert [text.split()[0] for text in shown] == ["first", "then"]
 
 
+def test_what_tools_gave_since_the_last_answer_is_kept_with_what_it_was_asked_for() -> None:
+    before = (user("old"), answer(words(300)))
+    fitted = checked(prompt_of(*before, user("do it"), *step(1, "a", words(60))), 200, keep_turns=0)
+    assert texts(fitted.messages)[-3:] == ["do it", "", words(60)]
+
+
 def test_no_turn_need_be_kept() -> None:
     fitted = checked(prompt_of(user(words(300)), answer("yes")), MIN_BUDGET, keep_turns=0)
     assert texts(fitted.messages) == [OPENING, "yes"]

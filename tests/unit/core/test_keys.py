@@ -239,6 +239,23 @@ def test_the_parent_is_the_conversation_without_thread_topic_and_heartbeat() -> 
     assert str(group.beat) == "agent:main:telegram:group:g:heartbeat"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "agent:main:x:heartbeat:heartbeat",
+        "agent:main:x:thread:y:thread:z",
+        "agent:main:x:heartbeat:thread:y:heartbeat",
+    ],
+)
+def test_the_parent_of_what_ends_twice_as_a_thread_or_heartbeat_does_is_what_all_are_of(text: str) -> None:
+    assert SessionKey.parse(text).parent == SessionKey.named("main", "x")
+
+
+def test_nothing_is_a_thread_of_what_no_key_can_be() -> None:
+    with pytest.raises(InvalidInput, match="trimming"):
+        SessionKey.parse("agent:main:x :thread:y:thread:z")
+
+
 def test_a_key_with_a_thread_or_topic_is_a_thread() -> None:
     assert key(KeyKind.GROUP, "g", channel="telegram", topic="4").is_thread
     assert key(KeyKind.NAMED, "main", thread="4").is_thread

@@ -220,8 +220,8 @@ def test_reasoning_is_told_to_nobody_and_silence_drops_no_tool_call_and_no_error
 
 @pytest.mark.requirement("D56", "P24")
 def test_a_key_is_masked_and_told_in_every_role() -> None:
-    failed = replace(said("Hm"), error=f"401 for {KEY}")
-    for message in (user(f"my {KEY}"), said(f"your {KEY}"), answered(f"a {KEY}"), failed):
+    failed, named = replace(said("Hm"), error=f"401 for {KEY}"), replace(user("Hi"), sender=f"Ann {KEY}")
+    for message in (user(f"my {KEY}"), said(f"your {KEY}"), answered(f"a {KEY}"), failed, named):
         page = read(message, options=TOOLS)
         wire = json.dumps(recalled_to_json(page.messages[0]), ensure_ascii=False)
         assert KEY not in wire

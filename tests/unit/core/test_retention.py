@@ -18,6 +18,7 @@ from roost.core.retention import (
 )
 from roost.core.sessions import Facts, SessionKind
 from roost.testing.builders import MAIN, session
+from tests.growth import grows_linearly
 
 EMPTY = Fullness(sessions=0, bytes=0)
 
@@ -177,3 +178,15 @@ def test_a_sweep_says_whether_it_did_anything() -> None:
     assert Swept(archived=(MAIN,)).anything
     assert not Swept(archived=(MAIN,)).removed
     assert Swept(events=1).removed
+
+
+def test_what_a_full_disk_costs_to_plan_grows_with_what_there_is() -> None:
+    crowd = [candidate(f"hook-{number}", number) for number in range(4_000)]
+    cutoffs = Cutoffs(disk=Disk(most=1, goal=0))
+
+    def make_room(some: str) -> None:
+        found = crowd[: len(some)]
+        full = Fullness(sessions=len(found), bytes=len(found))
+        assert plan(found, cutoffs, full, {one.key: 1 for one in found}).remove == tuple(found)
+
+    assert grows_linearly(make_room, ".", size=999)

@@ -97,6 +97,15 @@ async def test_an_index_that_cannot_be_read_stops_its_folder_and_no_other(
     assert not report.complete
 
 
+async def test_a_key_that_ends_twice_as_a_heartbeat_does_costs_no_other(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    index = {"main:heartbeat:heartbeat": {"sessionId": "t"}, "main": {"sessionId": "s"}}
+    report = await import_openclaw(store, sessions(tmp_path / "main" / "sessions", index=index), OPTIONS)
+    assert report.count(Result.IMPORTED) == 2
+    assert await keys(store) == {"agent:main:main", "agent:main:main:heartbeat:heartbeat"}
+
+
 async def test_an_index_that_is_too_large_stops_its_folder(store: MemoryStore, tmp_path: Path) -> None:
     folder = sessions(tmp_path / "main" / "sessions")
     small = ImportOptions(now=NOON, limits=Limits(index_bytes=4))

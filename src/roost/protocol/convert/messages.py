@@ -207,8 +207,13 @@ def _texts(entry: Entry) -> Iterator[str]:
     if isinstance(entry.body, Message):
         for block in entry.body.content:
             yield from _strings(block.arguments) if isinstance(block, ToolCall) else (_words(block),)
-        if isinstance(entry.body, ToolResult):
-            yield from _strings(entry.body.details)
+    match entry.body:
+        case ToolResult(details=details):
+            yield from _strings(details)
+        case UserMessage(sender=str(name)):
+            yield name
+        case _:
+            pass
 
 
 def _strings(value: JsonValue) -> Iterator[str]:
@@ -219,20 +224,24 @@ def _strings(value: JsonValue) -> Iterator[str]:
             for one in value:
                 yield from _strings(one)
         case dict():
-            for one in value.values():
+            for name, one in value.items():
+                yield name
                 yield from _strings(one)
 
 
 def masked_message(message: M, scanner: SecretScanner) -> M:
     """Masked before it is cut: a piece of a secret is not known for one."""
     match message:
-        case AssistantMessage():
-            return replace(message, content=tuple(_hidden(block, scanner) for block in message.content))
+        case AssistantMessage(error=error):
+            told = None if error is None else redact(error, scanner)[0]
+            content = tuple(_hidden(block, scanner) for block in message.content)
+            return replace(message, content=content, error=told)
         case ToolResult(details=details):
             shown = None if details is None else masked_fields(details, scanner)
             return replace(message, content=_covered(message.content, scanner), details=shown)
-        case UserMessage():
-            return replace(message, content=_covered(message.content, scanner))
+        case UserMessage(sender=sender):
+            name = None if sender is None else redact(sender, scanner)[0]
+            return replace(message, content=_covered(message.content, scanner), sender=name)
         case other:
             assert_never(other)
 
@@ -258,7 +267,7 @@ def _hidden(block: AssistantBlock, scanner: SecretScanner) -> AssistantBlock:
 def masked_fields(fields: JsonObject, scanner: SecretScanner) -> JsonObject:
     """What a tool is given or gives, without the secrets in it."""
     return {
-        name: _json(concealed(value) if is_secret_field(name) else value, scanner)
+        redact(name, scanner)[0]: _json(concealed(value) if is_secret_field(name) else value, scanner)
         for name, value in fields.items()
     }
 

@@ -90,6 +90,7 @@ class Without:
         self._traits = traits
         self._names = frozenset(map(str, person.principals))
         self._theirs = _Theirs()
+        self._others: set[str] = set()
         self._told = re.compile(r"(?!)")
 
     @property
@@ -143,6 +144,8 @@ class Without:
     async def look(self) -> None:
         """Find out what is theirs, before any row is asked for."""
         theirs = self._theirs
+        for table in ("sessions", "ledger", "inbound"):
+            await self._each_row(table, self._note_others)
         await self._each_row("sessions", self._note_session)
         for table in ("ledger", "ended_feeds", "inbound"):
             await self._each_row(table, self._note_key)
@@ -171,15 +174,26 @@ class Without:
                 for row in rows:
                     note(dict(zip(columns, row, strict=True)))
 
+    def _note_others(self, row: Fields) -> None:
+        who, key = str(row["principal"]), str(row["key"])
+        is_anothers = who.startswith(f"{PrincipalKind.PERSON}:") and who not in self._names
+        if is_anothers and self._person.may_have(stored_key(key)):
+            self._others.add(key)
+
     def _note_session(self, row: Fields) -> None:
-        if row["principal"] in self._names or self._person.has(stored_key(str(row["key"]))):
+        if row["principal"] in self._names or self._is_named(row):
             self._theirs.keys.add(str(row["key"]))
             self._theirs.sessions.add(row["id"])
 
     def _note_key(self, row: Fields) -> None:
         """Sessions that were there once have left their keys."""
-        if self._person.has(stored_key(str(row["key"]))):
+        if self._is_named(row):
             self._theirs.keys.add(str(row["key"]))
+
+    def _is_named(self, row: Fields) -> bool:
+        """Whether a key is of a conversation with them; not one that may be another's too, and that somebody else had."""
+        key = stored_key(str(row["key"]))
+        return self._person.has(key) or (self._person.may_have(key) and row["key"] not in self._others)
 
     def _note_message(self, row: Fields) -> None:
         """Also one that no run took is spoken of where it was said."""

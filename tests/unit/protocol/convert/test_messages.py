@@ -93,13 +93,16 @@ def test_a_secret_is_masked_wherever_it_stands_and_before_anything_is_cut() -> N
         content=(
             Text(f"it is {secret}"),
             Thinking(thinking=f"{secret} it was"),
-            ToolCall(id="c", name="n", arguments={"a": [secret, {"b": f"--token {secret}"}], "c": 1}),
+            ToolCall(id="c", name="n", arguments={"a": [secret, {"b": f"--token {secret}"}], secret: 1}),
         ),
         at=5,
         model="m",
+        error=f"Incorrect API key provided: {secret}",
     )
-    given = UserMessage(content=(Text(secret), Image(mime="image/png", data="A")), at=5, provenance=HUMAN)
-    result = ToolResult(call_id="c", tool="n", content=(Text(f"key: {secret}"),), at=5)
+    shown_to = (Text(secret), Image(mime="image/png", data="A"))
+    given = UserMessage(content=shown_to, at=5, provenance=HUMAN, sender=f"Ann {secret}")
+    details: JsonObject = {"quota": {secret: {"left": 4}}}
+    result = ToolResult(call_id="c", tool="n", content=(Text(f"key: {secret}"),), at=5, details=details)
     for most in (10, 1_000):
         for body in (words, given, result):
             shown = str(row(body, most=most))
