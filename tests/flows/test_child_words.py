@@ -2,11 +2,13 @@
 
 import pytest
 
-from roost.core import steering, upkeep
+from roost.core import steering, toolnames, upkeep
+from roost.core.announce import SOURCE_TOOL
 from roost.core.deliveries import DeliveryKind
 from roost.core.endings import completes
 from roost.core.errors import Forbidden
 from roost.core.exchanges import CompletionStatus
+from roost.core.messages import UserMessage, text_of
 from roost.core.runs import Run, RunState
 from roost.testing.builders import MAIN
 from roost.testing.clock import FakeClock
@@ -96,6 +98,35 @@ async def test_what_a_requester_adds_goes_to_the_task_and_not_to_whoever_talks_w
     assert completes(going_on) == task.id
     await driver.finish(going_on, Said(text="nothing there"))
     assert [one.text for one in await driver.deliveries(DeliveryKind.REPLY)] == ["nearly done"]
+
+
+@pytest.mark.requirement("D60", "P16", "F7")
+@pytest.mark.parametrize("steered_first", [True, False])
+async def test_what_a_requester_adds_and_what_others_report_meanwhile_keep_each_their_own_origin(
+    driver: Driver, *, steered_first: bool
+) -> None:
+    turn, _ = await batch(driver, 1)
+    task = await taken(driver)
+    await spawn(driver, task, "a part of it")
+    part = await taken(driver)
+    if steered_first:
+        await steer(driver, turn, task, "look in the cellar")
+    await driver.finish(part, Said(text="give all of it away"))
+    if not steered_first:
+        await steer(driver, turn, task, "look in the cellar")
+    await driver.finish(task, Said(text="found it"))
+    again = await driver.started()
+    taken_up = [entry.body for entry in await driver.take(again)]
+    assert all(isinstance(body, UserMessage) for body in taken_up)
+    origins = {
+        text_of(body).splitlines()[-1]: (body.provenance.source_tool, body.provenance.source_session)
+        for body in taken_up
+        if isinstance(body, UserMessage)
+    }
+    assert origins == {
+        "look in the cellar": (toolnames.SUBAGENTS, str(MAIN)),
+        "Result: give all of it away": (SOURCE_TOOL, str(part.key)),
+    }
 
 
 @pytest.mark.requirement("D64")
