@@ -194,9 +194,11 @@ class Subagents:
             return None if at_work else True
 
         topic = Topic(TopicKind.SESSION, str(invocation.key))
-        done = await if_within(
+        waited = await if_within(
             self._access.clock, 1_000 * seconds, lambda: self._store.wait_for(topic, ended)
         )
+        # Where no time is given nothing was looked at yet.
+        done = waited or await ended()
         now = {view.session.key: view for view in await self._views(invocation)}
         views = [now.get(key) or await self._gone(view) for key, view in awaited.items()]
         children: list[JsonValue] = [await self._with_result(view, invocation) for view in views]

@@ -110,6 +110,15 @@ async def test_a_wait_is_over_when_the_time_is_and_tells_how_far_it_is(nest: Nes
     assert [view["status"] for view in told["children"]] == ["queued", "queued"]
 
 
+@pytest.mark.parametrize("seconds", [0, 1])
+async def test_a_wait_for_who_has_ended_is_over_at_once_however_short_it_may_be(
+    nest: Nest, seconds: int
+) -> None:
+    await nest.end(0)
+    told = await nest.ask(action="wait", target="a", timeoutSeconds=seconds)
+    assert (told["status"], [view["status"] for view in told["children"]]) == ("ok", ["done"])
+
+
 async def test_a_wait_returns_what_was_said_or_what_went_wrong(nest: Nest) -> None:
     child = await nest.end(0)
     await nest.house.store.append(child, (answered("e1", "NO_REPLY"), answered("e2", "it is 5")))
