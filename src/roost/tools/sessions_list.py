@@ -109,7 +109,7 @@ class SessionsList:
             **({"nextOffset": page.offset_behind(count)} if page.more or cut else {}),
             "limitApplied": query.limit,
             **({"truncationReason": "byte-limit"} if cut else {}),
-            **({"enrichmentOmitted": True} if omitted else {}),
+            **({"enrichmentOmitted": True} if omitted or page.childless else {}),
             **_unknown_kinds(arguments.texts("kinds")),
             **_restriction(self._access.reach.caller(invocation)),
         }

@@ -14,7 +14,7 @@ from roost.core.visibility import Level
 from roost.testing import builders
 from roost.testing.builders import MAIN, answered, called, returned, said
 from roost.tools.sessionpages import RESULT_BYTES
-from roost.tools.sessions_list import MOST, MOST_MESSAGES
+from roost.tools.sessions_list import MOST, MOST_CHILDREN, MOST_MESSAGES
 from tests.contract.scenes import change
 from tests.credentials import mixed
 from tests.unit.tools.calls import error_of, text_of
@@ -220,6 +220,19 @@ async def test_a_single_row_that_is_too_large_is_told_without_its_children() -> 
     (row,) = found["sessions"]
     assert found["enrichmentOmitted"]
     assert (row["childSessions"], row["messages"]) == ([], [])
+
+
+@pytest.mark.requirement("D55")
+@pytest.mark.parametrize("asked", [{}, {"search": "main"}, {"messageLimit": 1}])
+async def test_rows_that_have_more_children_than_are_named_are_told_as_such(asked: dict[str, Any]) -> None:
+    house = House()
+    await house.open(MAIN)
+    for number in range(MOST_CHILDREN):
+        await house.open(SessionKey.parse(f"agent:main:subagent:{number}"), parent=MAIN)
+    assert "enrichmentOmitted" not in await house.ask(house.list, kinds=["main"], **asked)
+    await house.open(SessionKey.parse("agent:main:subagent:newest"), parent=MAIN)
+    found = await house.ask(house.list, kinds=["main"], **asked)
+    assert (len(found["sessions"][0]["childSessions"]), found["enrichmentOmitted"]) == (MOST_CHILDREN, True)
 
 
 async def test_details_are_kept_without_the_rows(house: House) -> None:
