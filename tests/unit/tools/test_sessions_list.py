@@ -10,7 +10,7 @@ from roost.core.keys import SessionKey
 from roost.core.scopes import SessionScope
 from roost.core.sessions import Facts, Labels, SessionKind
 from roost.core.tools import ToolTraits
-from roost.core.visibility import Level
+from roost.core.visibility import AgentToAgent, Level
 from roost.testing import builders
 from roost.testing.builders import MAIN, answered, called, returned, said
 from roost.tools.sessionpages import RESULT_BYTES
@@ -76,6 +76,41 @@ async def test_a_list_that_leaves_something_out_says_so(house: House) -> None:
     assert "tools.sessions.visibility" in found["visibility"]["warning"]
     house.seeing(Level.ALL, EVERYONE)
     assert "visibility" not in await house.ask(house.list)
+
+
+@pytest.mark.requirement("D55", "D68")
+@pytest.mark.parametrize(
+    ("a2a", "mode", "warning"),
+    [
+        (
+            AgentToAgent(),
+            "agent",
+            "agent main and those spawned from here are listed; the owner can change {}enabled.",
+        ),
+        (
+            AgentToAgent(enabled=True),
+            "agent",
+            "agent main and those spawned from here are listed; the owner can change {}allow.",
+        ),
+        (
+            AgentToAgent(enabled=True, allow=frozenset({"main", "home"})),
+            "all",
+            "agents home, main and those spawned from here are listed; the owner can change {}allow.",
+        ),
+    ],
+    ids=["disabled", "nobody", "some"],
+)
+async def test_a_list_without_the_sessions_of_other_agents_names_what_keeps_them_out(
+    house: House, a2a: AgentToAgent, mode: str, warning: str
+) -> None:
+    house.seeing(Level.ALL, a2a)
+    found = await house.ask(house.list)
+    assert str(OPS) not in [row["key"] for row in found["sessions"]]
+    assert found["visibility"] == {
+        "mode": mode,
+        "restricted": True,
+        "warning": f"Only sessions of {warning.format('tools.agentToAgent.')}",
+    }
 
 
 @pytest.mark.requirement("D05")
