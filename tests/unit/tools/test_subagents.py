@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from roost.core.childviews import MOST_CHILDREN
-from roost.core.effects import AcknowledgeCompletion, EndRun, KillInput, SettleCompletion
+from roost.core.effects import AcknowledgeCompletion, EndRun, KillInput, OweCompletion, SettleCompletion
 from roost.core.exchanges import Cleanup, CompletionStatus
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
@@ -20,6 +20,7 @@ from roost.core.visibility import Level
 from roost.testing.builders import answered
 from roost.tools.sessions_spawn import SessionsSpawn
 from roost.tools.subagents import Subagents
+from tests import samples
 from tests.contract.scenes import change, known_run, started
 from tests.unit.tools.calls import nowhere, text_of
 from tests.unit.tools.houses import SCANNER, SIDE, House
@@ -96,6 +97,23 @@ async def test_children_are_listed_at_work_or_lately_ended(nest: Nest) -> None:
     nest.house.clock.advance(31 * 60_000)
     assert (await nest.ask(action="list"))["recent"] == []
     assert len((await nest.ask(action="list", recentMinutes=60))["recent"]) == 1
+
+
+async def test_all_who_are_at_work_below_a_child_are_counted_and_its_own_children_waited_for(
+    nest: Nest,
+) -> None:
+    parent = (await nest.house.store.completions(nest.house.key))[0].child
+    for name in ("one-below", "two-below", "three-below"):
+        child = SessionKey.parse(f"agent:main:subagent:{name}")
+        await nest.house.open(child, parent=parent)
+        owed = replace(samples.completion(name), child=child, requester=parent)
+        await change(nest.house.store, OweCompletion(completion=owed), key=parent)
+        parent = child
+    shown = (await nest.ask(action="list"))["active"]
+    assert [(one["status"], one["pendingDescendants"]) for one in shown] == [
+        ("active (waiting on 1 child)", 3),
+        ("queued", 0),
+    ]
 
 
 async def test_a_session_without_children_is_told_so() -> None:
