@@ -164,7 +164,7 @@ async def test_an_overview_shows_of_a_list_what_is_shown_of_each_and_the_childre
         children: dict[SessionKey | None, list[SessionKey]] = {}
         for child in below.rows:
             children.setdefault(child.lineage.parent, []).append(child.key)
-        page, known_children = await store.overview(asked, children=100, show=as_it_is)
+        page, known_children, _ = await store.overview(asked, children=100, show=as_it_is)
         assert page == Page(tuple(map(glance_at, whole.rows)), whole.more), asked
         assert known_children == children, asked
 
@@ -185,7 +185,7 @@ async def test_an_overview_shows_what_every_part_of_a_session_says(store: Store)
     )
     await opened(store, row=full)
     stored = await known(store, CHILD)
-    page, _ = await store.overview(SessionQuery(keys=frozenset({CHILD})), children=1, show=as_it_is)
+    page, *_ = await store.overview(SessionQuery(keys=frozenset({CHILD})), children=1, show=as_it_is)
     (shown,) = page.rows
     assert shown == glance_at(stored)
     assert (shown.channel, shown.status, shown.counters.total) == ("telegram", SessionStatus.FAILED, 5)
@@ -205,7 +205,7 @@ async def test_an_overview_is_handed_over_as_it_is_shown(store: Store) -> None:
     names = await store.overview(
         SessionQuery(limit=2), children=1, show=lambda overview: [str(row.key) for row in overview.page.rows]
     )
-    page, _ = await store.overview(SessionQuery(limit=2), children=1, show=as_it_is)
+    page, *_ = await store.overview(SessionQuery(limit=2), children=1, show=as_it_is)
     assert names == [str(row.key) for row in page.rows]
 
 
@@ -218,12 +218,14 @@ async def test_what_cannot_be_shown_of_an_overview_is_its_callers_error(store: S
     await store.overview(SessionQuery(), children=1, show=as_it_is)
 
 
-async def test_an_overview_names_the_newest_children_of_all_its_rows_together(store: Store) -> None:
+async def test_an_overview_names_the_newest_children_of_all_its_rows_together_and_says_if_there_are_more(
+    store: Store,
+) -> None:
     await planted(store)
-    _, one = await store.overview(SessionQuery(), children=1, show=as_it_is)
-    assert one == {ALICES: [CHILD]}
-    _, both = await store.overview(SessionQuery(), children=2, show=as_it_is)
-    assert both == {ALICES: [CHILD], CHILD: [GRANDCHILD]}
+    _, one, more = await store.overview(SessionQuery(), children=1, show=as_it_is)
+    assert (one, more) == ({ALICES: [CHILD]}, True)
+    _, both, more = await store.overview(SessionQuery(), children=2, show=as_it_is)
+    assert (both, more) == ({ALICES: [CHILD], CHILD: [GRANDCHILD]}, False)
 
 
 async def test_scope_and_filters_come_before_offset_and_limit(store: Store) -> None:

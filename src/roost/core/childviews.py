@@ -67,7 +67,8 @@ def numbered(spawned: Sequence[Completion], rows: Iterable[Session]) -> dict[int
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildView:
     """`run` is the one it was spawned with, which its task goes by, `active` one that has not ended; `task` is how far the
-    task is, in whichever run, unless that was removed; `below` how many of its own children are at work."""
+    task is, in whichever run, unless that was removed; `below` how many of its own children are at work, `deeper` how many
+    below those."""
 
     number: int
     session: Session
@@ -75,6 +76,7 @@ class ChildView:
     active: Run | None = None
     task: Completion | None = None
     below: int = 0
+    deeper: int = 0
     tokens: int = 0
 
     @property
@@ -174,7 +176,7 @@ def shown(view: ReadableChild, key: str, now: int) -> JsonObject:
         "label": view.label,
         "task": view.terms.task,
         "status": view.status,
-        "pendingDescendants": view.below,
+        "pendingDescendants": view.below + view.deeper,
         "runtime": duration(runtime),
         "runtimeMs": runtime,
         "model": view.session.summary.model or view.terms.model,

@@ -17,8 +17,8 @@ OVERTAKEN = "Others were answered meanwhile. Answer now what was asked before th
 
 
 def entries_of(records: tuple[InboundRecord, ...]) -> tuple[EntryDraft, ...]:
-    """Entries in the order in which it was said: one for what opens a run together, one for each steer, and one for each
-    event that waited. Nobody's words stand among those of another kind. The first has a line for each message that fell out. A run that begins again may have been steered
+    """Entries in the order in which it was said: one for what people open a run with together, one for each steer, for each
+    event that waited, and for whatever else no person said: each has an origin of its own, and is shown with it. The first has a line for each message that fell out. A run that begins again may have been steered
     before more opened it. What came from outside stands behind the opening: the last word is not a person's then."""
     dropped = [record for record in records if record.state is InboundState.MERGED]
     waiting = [record for record in records if record.state is InboundState.PENDING]
@@ -26,17 +26,17 @@ def entries_of(records: tuple[InboundRecord, ...]) -> tuple[EntryDraft, ...]:
     outside = [record for record in events if record.inbound.provenance.kind is ProvenanceKind.HOOK]
     said: list[EntryDraft] = []
     spoken = (record for record in waiting if record.mode is not InputMode.WAIT)
-    for (mode, _), together in groupby(spoken, key=_mode_and_kind):
+    for collected, together in groupby(spoken, key=_collected):
         found = list(together)
-        for group in [found] if mode is InputMode.OPEN else [[record] for record in found]:
+        for group in [found] if collected else [[record] for record in found]:
             said.append(_entry(group, () if said else dropped))
     within = [_event(record) for record in events if record not in outside]
     drafts = [*within, *said[:1], *map(_event, outside), *said[1:]]
     return tuple(drafts)
 
 
-def _mode_and_kind(record: InboundRecord) -> tuple[InputMode | None, ProvenanceKind]:
-    return record.mode, record.inbound.provenance.kind
+def _collected(record: InboundRecord) -> bool:
+    return record.mode is InputMode.OPEN and record.inbound.provenance.kind is ProvenanceKind.HUMAN
 
 
 _ANSWERED = UserMessage | AssistantMessage

@@ -124,10 +124,12 @@ def glance_at(session: Session) -> Glance:
 
 
 class Overview(NamedTuple):
-    """A page of sessions, and those below the sessions on it, newest activity first, by their parent."""
+    """A page of sessions, and those below the sessions on it, newest activity first, by their parent; whether there are
+    `more_children` than were asked for."""
 
     page: Page[Glance]
     children: Mapping[SessionKey, Sequence[SessionKey]]
+    more_children: bool = False
 
 
 _NAMES = attrgetter("label", "display_name", "subject")

@@ -203,6 +203,12 @@ def decide_beyond(caller: AgentCaller, gateway: str) -> Decision:
     return Allowed() if reason is None else _denied(caller, reason)
 
 
+def kept_to_own_agent(caller: AgentCaller) -> Denied | None:
+    """Why a caller reaches no other agent's sessions but those it spawned; None: it reaches some."""
+    reason = _across(caller, caller.agent)
+    return None if reason is None else _denied(caller, reason)
+
+
 def absent(caller: Caller) -> Denied:
     """What a caller is shown when there is no such session."""
     if isinstance(caller, AgentCaller) and caller.sandboxed:

@@ -32,12 +32,13 @@ Children: TypeAlias = Mapping[SessionKey, Sequence[SessionKey]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionPage:
-    """Sessions as they are told, and the offset behind each. A page of which no more is to be said, and which has room, is
+    """Sessions as they are told, and the offset behind each; whether some are told without all of their children (`childless`). A page of which no more is to be said, and which has room, is
     its `text` alone: JSON, without what stands around it. Any other is rows, of each the key and of some the parent."""
 
     offset: int
     offsets: Sequence[int]
     more: bool
+    childless: bool = False
     text: bytes | None = None
     rows: Sequence[Row] = ()
     keys: Sequence[SessionKey] = ()
@@ -55,6 +56,7 @@ class SessionPage:
             keys=[*self.keys, *following.keys],
             offsets=[*self.offsets, *following.offsets],
             more=following.more,
+            childless=self.childless or following.childless,
             parents={**self.parents, **{behind + place: key for place, key in following.parents.items()}},
         )
 
@@ -65,6 +67,7 @@ class SessionPage:
             keys=self.keys[:count],
             offsets=self.offsets[:count],
             more=self.more or len(self.rows) > count,
+            childless=self.childless,
             parents={place: key for place, key in self.parents.items() if place < count},
         )
 
@@ -88,6 +91,7 @@ class PageShape:
             found = [place for place, row in enumerate(sessions) if is_found_by(row, self.search)]
             sessions, offsets = [sessions[place] for place in found], [offsets[place] for place in found]
         more, rows = overview.page.more, self._rows(sessions, overview.children)
+        childless = overview.more_children
         parents = {
             place: parent
             for place, session in enumerate(sessions)
@@ -95,9 +99,18 @@ class PageShape:
         }
         if self.alone and self.search is None and not parents and len(text := written(rows)) <= ROOM:
             # Without the rows: what is not handed over is let go of where it is at hand.
-            return SessionPage(offset=offset, offsets=offsets, more=more, text=text[1:-1])
-        keys = [session.key for session in sessions]
-        return SessionPage(offset=offset, offsets=offsets, more=more, rows=rows, keys=keys, parents=parents)
+            return SessionPage(
+                offset=offset, offsets=offsets, more=more, childless=childless, text=text[1:-1]
+            )
+        return SessionPage(
+            offset=offset,
+            offsets=offsets,
+            more=more,
+            childless=childless,
+            rows=rows,
+            keys=[session.key for session in sessions],
+            parents=parents,
+        )
 
     def _rows(self, sessions: Sequence[Readable], children: Children) -> list[Row]:
         names = display_all([session.key for session in sessions], self.viewpoint)

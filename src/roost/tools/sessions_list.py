@@ -14,7 +14,14 @@ from roost.core.recall import RecallOptions, recalled_to_json
 from roost.core.redaction import SecretScanner
 from roost.core.sessions import SessionKind
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
-from roost.core.visibility import CLAMP_SETTING, LEVEL_SETTING, AgentCaller, Level, Operation
+from roost.core.visibility import (
+    ALLOW_SETTING,
+    LEVEL_SETTING,
+    AgentCaller,
+    Level,
+    Operation,
+    kept_to_own_agent,
+)
 from roost.ports import Report
 from roost.tools.access import Access
 from roost.tools.arguments import Arguments, object_schema
@@ -109,7 +116,7 @@ class SessionsList:
             **({"nextOffset": page.offset_behind(count)} if page.more or cut else {}),
             "limitApplied": query.limit,
             **({"truncationReason": "byte-limit"} if cut else {}),
-            **({"enrichmentOmitted": True} if omitted else {}),
+            **({"enrichmentOmitted": True} if omitted or page.childless else {}),
             **_unknown_kinds(arguments.texts("kinds")),
             **_restriction(self._access.reach.caller(invocation)),
         }
@@ -191,15 +198,19 @@ def _unknown_kinds(given: Sequence[str]) -> JsonObject:
 
 def _restriction(caller: AgentCaller) -> JsonObject:
     """What is left out and why, unless nothing is."""
+    kept, allowed = kept_to_own_agent(caller), caller.a2a.allow
+    if kept is None and allowed is None:
+        return {}
+    mode = caller.reach if kept is None else min(caller.reach, Level.AGENT)
     listed = {
         Level.SELF: "this session",
         Level.TREE: "sessions spawned from here"
         if caller.clamped
         else "this session and those spawned from it",
         Level.AGENT: f"sessions of agent {caller.agent} and those spawned from here",
+        Level.ALL: f"sessions of agents {', '.join(sorted(allowed or ()))} and those spawned from here",
     }
-    if caller.reach not in listed:
-        return {}
-    setting = CLAMP_SETTING if caller.clamped and caller.level > caller.reach else LEVEL_SETTING
-    warning = f"Only {listed[caller.reach]} are listed; the owner can change {setting}."
-    return {"visibility": {"mode": caller.reach.name.lower(), "restricted": True, "warning": warning}}
+    by_level = caller.clamped and caller.level <= caller.reach
+    setting = ALLOW_SETTING if kept is None else LEVEL_SETTING if by_level else kept.setting
+    warning = f"Only {listed[mode]} are listed; the owner can change {setting}."
+    return {"visibility": {"mode": mode.name.lower(), "restricted": True, "warning": warning}}

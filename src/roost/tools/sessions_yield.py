@@ -1,8 +1,9 @@
 """`sessions_yield`: end the turn and go on when the children of this turn have ended."""
 
 from roost.core import toolnames
+from roost.core.endings import completes
 from roost.core.errors import InvalidInput
-from roost.core.exchanges import CompletionStatus
+from roost.core.exchanges import Completion, CompletionStatus
 from roost.core.jsonvalue import JsonValue
 from roost.core.models import ToolSpec
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
@@ -39,13 +40,25 @@ class SessionsYield:
         note = Arguments(self.spec, invocation.arguments).text_or("message", STOCK)
         if len(note) > LONGEST_NOTE:
             raise InvalidInput(f"`message` has more than {LONGEST_NOTE} characters", hint="note less")
-        owed = await self._access.store.completions(invocation.key)
         waiting: list[JsonValue] = [
-            self._access.shown(one.child, invocation)
-            for one in owed
-            if one.status is CompletionStatus.PENDING and one.batch == invocation.run_id
+            self._access.shown(one.child, invocation) for one in await self._awaited(invocation)
         ]
         fields: dict[str, JsonValue] = {"status": "yielded", "message": note, "pendingChildren": waiting}
         if not waiting:
             fields["warning"] = NOTHING
         return found(fields, fields)
+
+    async def _awaited(self, invocation: Invocation) -> list[Completion]:
+        """The children at work that this turn goes on after: those it spawned, and where it is at a task that was given to
+        this session, all that have parts of it."""
+        store, own = self._access.store, invocation.run_id
+        pending = [
+            one for one in await store.completions(invocation.key) if one.status is CompletionStatus.PENDING
+        ]
+        run = await store.run(own)
+        task = None if run is None else await store.completion(completes(run))
+        if task is None or task.status is not CompletionStatus.PENDING:
+            return [one for one in pending if one.batch == own]
+        spawning = {batch: await store.run(batch) for batch in {one.batch for one in pending}}
+        at_task = {batch for batch, other in spawning.items() if other and completes(other) == task.child_run}
+        return [one for one in pending if one.batch in at_task]

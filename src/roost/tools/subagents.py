@@ -22,7 +22,7 @@ from roost.core.errors import InvalidInput
 from roost.core.exchanges import CompletionStatus
 from roost.core.figures import counted
 from roost.core.jsonvalue import JsonObject, JsonValue
-from roost.core.keys import KeyKind
+from roost.core.keys import KeyKind, SessionKey
 from roost.core.messages import AssistantMessage, text_of
 from roost.core.models import ToolSpec
 from roost.core.notices import derived_id
@@ -30,7 +30,7 @@ from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.redaction import SecretScanner, redact
 from roost.core.runs import StopRequest
 from roost.core.sessions import Session
-from roost.core.spawning import active, run_of
+from roost.core.spawning import run_of
 from roost.core.steering import Steered, Word, steer
 from roost.core.stopping import Stopped
 from roost.core.tools import Invocation, ToolOutcome, ToolTraits
@@ -145,17 +145,26 @@ class Subagents:
                 at_work = sorted(
                     await self._store.active_runs(row.key), key=lambda one: completes(one) != run.id
                 )
+                below, deeper = await self._at_work_below(row.key)
                 view = ChildView(
                     number=number,
                     session=row,
                     run=run,
                     active=at_work[0] if at_work else None,
                     task=await self._store.completion(run.id),
-                    below=active(await self._store.completions(row.key)),
+                    below=below,
+                    deeper=deeper,
                     tokens=row.counters.input + row.counters.output,
                 )
                 views.append(readable(view, self._scanner))
         return tuple(views)
+
+    async def _at_work_below(self, key: SessionKey) -> tuple[int, int]:
+        """How many of its own children are at work, and how many below those."""
+        owed = await self._store.completions(key)
+        own = [one.child for one in owed if one.status is CompletionStatus.PENDING]
+        further = [await self._at_work_below(child) for child in own]
+        return len(own), sum(below + deeper for below, deeper in further)
 
     async def _chosen(self, arguments: Arguments, invocation: Invocation) -> tuple[ReadableChild, ...]:
         # Whoever names a child by its label knows the label as it was given, or as he was shown it.
@@ -194,9 +203,11 @@ class Subagents:
             return None if at_work else True
 
         topic = Topic(TopicKind.SESSION, str(invocation.key))
-        done = await if_within(
+        waited = await if_within(
             self._access.clock, 1_000 * seconds, lambda: self._store.wait_for(topic, ended)
         )
+        # Where no time is given nothing was looked at yet.
+        done = waited or await ended()
         now = {view.session.key: view for view in await self._views(invocation)}
         views = [now.get(key) or await self._gone(view) for key, view in awaited.items()]
         children: list[JsonValue] = [await self._with_result(view, invocation) for view in views]

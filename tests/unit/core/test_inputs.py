@@ -46,6 +46,18 @@ def test_what_a_model_says_is_no_part_of_what_a_person_says() -> None:
     assert [draft.id for draft in drafts] == ["m1", "m2", "m3"]
 
 
+@pytest.mark.requirement("P16")
+@pytest.mark.parametrize("kind", [kind for kind in ProvenanceKind if kind is not ProvenanceKind.HUMAN])
+def test_what_no_person_said_stands_by_itself_under_its_own_origin(kind: ProvenanceKind) -> None:
+    said = [inbound(name, kind=kind) for name in ("m1", "m2")]
+    said[1] = replace(said[1], provenance=replace(said[1].provenance, source_session="agent:main:other"))
+    drafts = entries_of(tuple(pending(one, "r1") for one in said))
+    assert [(draft.id, draft.body) for draft in drafts] == [
+        (one.id, UserMessage(content=one.content, at=one.received_at, provenance=one.provenance))
+        for one in said
+    ]
+
+
 def test_pictures_of_all_messages_come_after_the_words() -> None:
     shown = replace(inbound("m2"), content=(PICTURE, Text("look")))
     (body,) = bodies(pending(inbound("m1"), "r1"), pending(shown, "r1"))

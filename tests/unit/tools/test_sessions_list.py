@@ -10,11 +10,11 @@ from roost.core.keys import SessionKey
 from roost.core.scopes import SessionScope
 from roost.core.sessions import Facts, Labels, SessionKind
 from roost.core.tools import ToolTraits
-from roost.core.visibility import Level
+from roost.core.visibility import AgentToAgent, Level
 from roost.testing import builders
 from roost.testing.builders import MAIN, answered, called, returned, said
 from roost.tools.sessionpages import RESULT_BYTES
-from roost.tools.sessions_list import MOST, MOST_MESSAGES
+from roost.tools.sessions_list import MOST, MOST_CHILDREN, MOST_MESSAGES
 from tests.contract.scenes import change
 from tests.credentials import mixed
 from tests.unit.tools.calls import error_of, text_of
@@ -76,6 +76,41 @@ async def test_a_list_that_leaves_something_out_says_so(house: House) -> None:
     assert "tools.sessions.visibility" in found["visibility"]["warning"]
     house.seeing(Level.ALL, EVERYONE)
     assert "visibility" not in await house.ask(house.list)
+
+
+@pytest.mark.requirement("D55", "D68")
+@pytest.mark.parametrize(
+    ("a2a", "mode", "warning"),
+    [
+        (
+            AgentToAgent(),
+            "agent",
+            "agent main and those spawned from here are listed; the owner can change {}enabled.",
+        ),
+        (
+            AgentToAgent(enabled=True),
+            "agent",
+            "agent main and those spawned from here are listed; the owner can change {}allow.",
+        ),
+        (
+            AgentToAgent(enabled=True, allow=frozenset({"main", "home"})),
+            "all",
+            "agents home, main and those spawned from here are listed; the owner can change {}allow.",
+        ),
+    ],
+    ids=["disabled", "nobody", "some"],
+)
+async def test_a_list_without_the_sessions_of_other_agents_names_what_keeps_them_out(
+    house: House, a2a: AgentToAgent, mode: str, warning: str
+) -> None:
+    house.seeing(Level.ALL, a2a)
+    found = await house.ask(house.list)
+    assert str(OPS) not in [row["key"] for row in found["sessions"]]
+    assert found["visibility"] == {
+        "mode": mode,
+        "restricted": True,
+        "warning": f"Only sessions of {warning.format('tools.agentToAgent.')}",
+    }
 
 
 @pytest.mark.requirement("D05")
@@ -220,6 +255,19 @@ async def test_a_single_row_that_is_too_large_is_told_without_its_children() -> 
     (row,) = found["sessions"]
     assert found["enrichmentOmitted"]
     assert (row["childSessions"], row["messages"]) == ([], [])
+
+
+@pytest.mark.requirement("D55")
+@pytest.mark.parametrize("asked", [{}, {"search": "main"}, {"messageLimit": 1}])
+async def test_rows_that_have_more_children_than_are_named_are_told_as_such(asked: dict[str, Any]) -> None:
+    house = House()
+    await house.open(MAIN)
+    for number in range(MOST_CHILDREN):
+        await house.open(SessionKey.parse(f"agent:main:subagent:{number}"), parent=MAIN)
+    assert "enrichmentOmitted" not in await house.ask(house.list, kinds=["main"], **asked)
+    await house.open(SessionKey.parse("agent:main:subagent:newest"), parent=MAIN)
+    found = await house.ask(house.list, kinds=["main"], **asked)
+    assert (len(found["sessions"][0]["childSessions"]), found["enrichmentOmitted"]) == (MOST_CHILDREN, True)
 
 
 async def test_details_are_kept_without_the_rows(house: House) -> None:

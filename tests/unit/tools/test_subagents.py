@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from roost.core.childviews import MOST_CHILDREN
-from roost.core.effects import AcknowledgeCompletion, EndRun, KillInput, SettleCompletion
+from roost.core.effects import AcknowledgeCompletion, EndRun, KillInput, OweCompletion, SettleCompletion
 from roost.core.exchanges import Cleanup, CompletionStatus
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
@@ -20,6 +20,7 @@ from roost.core.visibility import Level
 from roost.testing.builders import answered
 from roost.tools.sessions_spawn import SessionsSpawn
 from roost.tools.subagents import Subagents
+from tests import samples
 from tests.contract.scenes import change, known_run, started
 from tests.unit.tools.calls import nowhere, text_of
 from tests.unit.tools.houses import SCANNER, SIDE, House
@@ -98,6 +99,23 @@ async def test_children_are_listed_at_work_or_lately_ended(nest: Nest) -> None:
     assert len((await nest.ask(action="list", recentMinutes=60))["recent"]) == 1
 
 
+async def test_all_who_are_at_work_below_a_child_are_counted_and_its_own_children_waited_for(
+    nest: Nest,
+) -> None:
+    parent = (await nest.house.store.completions(nest.house.key))[0].child
+    for name in ("one-below", "two-below", "three-below"):
+        child = SessionKey.parse(f"agent:main:subagent:{name}")
+        await nest.house.open(child, parent=parent)
+        owed = replace(samples.completion(name), child=child, requester=parent)
+        await change(nest.house.store, OweCompletion(completion=owed), key=parent)
+        parent = child
+    shown = (await nest.ask(action="list"))["active"]
+    assert [(one["status"], one["pendingDescendants"]) for one in shown] == [
+        ("active (waiting on 1 child)", 3),
+        ("queued", 0),
+    ]
+
+
 async def test_a_session_without_children_is_told_so() -> None:
     nest = Nest()
     await nest.begin()
@@ -108,6 +126,15 @@ async def test_a_wait_is_over_when_the_time_is_and_tells_how_far_it_is(nest: Nes
     told = await nest.ask(action="wait", target="all", timeoutSeconds=0)
     assert told["status"] == "timeout"
     assert [view["status"] for view in told["children"]] == ["queued", "queued"]
+
+
+@pytest.mark.parametrize("seconds", [0, 1])
+async def test_a_wait_for_who_has_ended_is_over_at_once_however_short_it_may_be(
+    nest: Nest, seconds: int
+) -> None:
+    await nest.end(0)
+    told = await nest.ask(action="wait", target="a", timeoutSeconds=seconds)
+    assert (told["status"], [view["status"] for view in told["children"]]) == ("ok", ["done"])
 
 
 async def test_a_wait_returns_what_was_said_or_what_went_wrong(nest: Nest) -> None:

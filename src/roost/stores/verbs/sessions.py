@@ -171,11 +171,13 @@ async def _glances(tables: Tables, query: SessionQuery) -> Page[Glance]:
 async def _overview(tables: Tables, query: SessionQuery, most: int) -> Overview:
     page = await _glances(tables, query)
     children: defaultdict[SessionKey, list[SessionKey]] = defaultdict(list)
-    if page.rows:
-        keys = frozenset([row.key for row in page.rows])
-        for parent, child in await tables.kin(SessionQuery(scope=query.scope, parents=keys, limit=most)):
-            children[parent].append(child)
-    return Overview(page=page, children=dict(children))
+    if not page.rows:
+        return Overview(page=page, children={})
+    keys = frozenset([row.key for row in page.rows])
+    found = await tables.kin(SessionQuery(scope=query.scope, parents=keys, limit=most + 1))
+    for parent, child in found[:most]:
+        children[parent].append(child)
+    return Overview(page=page, children=dict(children), more_children=len(found) > most)
 
 
 def _ends_step(run: Run, drafts: tuple[EntryDraft, ...]) -> bool:
