@@ -137,7 +137,7 @@ class Gatekeeper:
 
     def _inside(self) -> Iterator[Admitted]:
         yield from (client.admitted for client in self._house.clients)
-        yield from (stay.admitted for stay in self._house.callers)
+        yield from (stay.admitted for stay in self._house.callers if stay.admitted is not None)
 
     def _dismiss(self, gone: Callable[[Admitted], bool], why: Dismissal) -> None:
         for client in self._house.clients:
@@ -146,7 +146,7 @@ class Gatekeeper:
                 client.connection.end()
                 client.outgoing.cut(why.close, why.reason)
         for stay in self._house.callers:
-            if gone(stay.admitted) and not stay.scope.cancel_called:
+            if stay.admitted is not None and gone(stay.admitted) and not stay.scope.cancel_called:
                 _log.info("a request of %s was cut: %s", stay.admitted, why.reason)
                 stay.dismiss(why)
 
