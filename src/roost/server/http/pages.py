@@ -106,9 +106,7 @@ def turned_away(refused: RoostError) -> Turned:
             return Turned(AWAY, str(refused), "unavailable")
 
 
-async def read_body(
-    request: Request, most: int, callers: Callers, admitted: Admitted | None = None
-) -> bytes:
+async def read_body(request: Request, most: int, callers: Callers, admitted: Admitted | None = None) -> bytes:
     """The body, which may be so long and no longer, in bytes and in time, as long as its sender may stay."""
     with callers.staying(admitted) as stay:
         try:
