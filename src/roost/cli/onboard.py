@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from roost.app import privatefiles
 from roost.cli import firstconfig
-from roost.cli.editing import EMPTY, edited, replaced
+from roost.cli.editing import alone, edited, replaced, text_of
 from roost.cli.firstconfig import ELSEWHERE, PROVIDERS, RECOMMENDED, ChannelChoice, Choices, Model
 from roost.cli.here import LOCAL, Local, refuse_agent
 from roost.cli.questions import ask, ask_hidden
@@ -78,12 +78,13 @@ def onboard(
     loaded = source.draft()
     asks = not (yes or here.json) and sys.stdin.isatty()
     choices = _asked(given, loaded, source) if asks else _usual(given, loaded, source)
-    text = source.file.read_text(encoding="utf-8-sig") if source.file.exists() else EMPTY
     written = list(firstconfig.settings_of(choices, loaded.settings))
-    for path, value in written:
-        text = edited(text, path, value)
     if written:
-        replaced(source, text)
+        with alone(source):
+            text = text_of(source)
+            for path, value in written:
+                text = edited(text, path, value)
+            replaced(source, text)
     _tell(source, [".".join(path) for path, _ in written], _hints(source.draft()), as_document=here.json)
     return 0
 
