@@ -70,9 +70,10 @@ def edited(text: str, names: list[str], value: JsonValue) -> str:
     """The text with a value at a path, and nothing else that would be read otherwise than before."""
     try:
         found = _edited(text, names, value)
-    except JSON5DecodeError:
+        after = pyjson5.decode(found)
+    except (JSON5DecodeError, pyjson5.Json5DecoderException):
         raise _by_hand(names) from None
-    if pyjson5.decode(found) != _set(pyjson5.decode(text), names, value):
+    if after != _set(pyjson5.decode(text), names, value):
         raise _by_hand(names)
     return found
 
@@ -177,4 +178,6 @@ def _value(text: str) -> JsonValue:
         found: JsonValue = json.loads(text)
     except ValueError:
         return text
+    except RecursionError:
+        raise InvalidInput("the value has too many levels", hint="no setting has so many") from None
     return found
