@@ -144,6 +144,52 @@ async def test_a_token_file_that_is_replaced_or_spoilt_holds_at_once(tmp_path: P
                 assert (await refused(gateway, auth={"token": shown})).endswith("_MISMATCH")
 
 
+@pytest.mark.requirement("S12")
+@pytest.mark.parametrize(
+    "auth",
+    [
+        {"mode": "password", "password": "the-password"},
+        {"mode": "trusted-proxy", "password": "the-password", "trustedProxy": {"allowUsers": ["ada"]}},
+        {"token": "the-password"},
+    ],
+    ids=["password", "proxy", "token"],
+)
+async def test_where_another_credential_is_asked_for_the_gateways_own_token_ends_at_once(
+    tmp_path: Path, auth: dict[str, object]
+) -> None:
+    proxies = {"trustedProxies": ["10.0.0.7"]}
+    async with served(configured(tmp_path, proxies)) as gateway:
+        own = secret_of(gateway)
+        async with owner(gateway) as caller:
+            configured(tmp_path, {**proxies, "auth": auth})
+            with anyio.fail_after(REVOKED_S):
+                assert await caller.ended() == (1008, "credential revoked")
+        assert (await refused(gateway, auth={"token": own})).endswith("_MISMATCH")
+        async with knocking(gateway) as later:
+            assert (await later.ask(auth={"password": "the-password"}))["ok"]
+            configured(tmp_path, proxies)
+            with anyio.fail_after(REVOKED_S):
+                assert await later.ended() == (1008, "credential revoked")
+        async with owner(gateway):
+            pass
+
+
+@pytest.mark.requirement("S12")
+async def test_a_gateway_that_is_to_go_by_its_own_token_later_takes_that_of_its_file(tmp_path: Path) -> None:
+    async with served(configured(tmp_path, {"auth": {"token": "the-first-secret"}})) as gateway:
+        async with knocking(gateway) as caller:
+            assert (await caller.ask(auth={"token": "the-first-secret"}))["ok"]
+            configured(tmp_path, {})
+            with anyio.fail_after(REVOKED_S):
+                assert await caller.ended() == (1008, "credential revoked")
+        assert (await refused(gateway, auth={"token": "the-first-secret"})).endswith("_MISMATCH")
+        file = tmp_path / "gateway.token"
+        file.touch(0o600)
+        file.write_text("the-second-secret\n")
+        async with knocking(gateway) as later:
+            assert (await later.ask(auth={"token": "the-second-secret"}))["ok"]
+
+
 @pytest.mark.requirement("P24", "S24")
 async def test_the_token_of_the_gateway_is_told_to_nobody_not_even_in_what_was_said(tmp_path: Path) -> None:
     async with served(tmp_path) as gateway, owner(gateway) as caller:
