@@ -40,6 +40,27 @@ async def test_guesses_are_slowed_from_loopback_too_and_the_secret_is_never_lock
             assert (await caller.call("health"))["ok"]
 
 
+@pytest.mark.requirement("S2")
+async def test_a_crowd_that_shows_an_old_secret_again_and_again_keeps_nobody_out_who_has_the_right_one(
+    tmp_path: Path,
+) -> None:
+    home = configured(tmp_path, {"auth": {"rateLimit": {"maxAttempts": 5}}})
+    async with served(home) as gateway, anyio.create_task_group() as group:
+        for _ in range(5):
+            await refused(gateway, auth={"token": "old"})
+
+        async def come_again() -> None:
+            while True:
+                await refused(gateway, auth={"token": "old"})
+
+        for _ in range(12):
+            group.start_soon(come_again)
+        for _ in range(3):
+            async with owner(gateway) as caller:
+                assert (await caller.call("health"))["ok"]
+        group.cancel_scope.cancel()
+
+
 @pytest.mark.requirement("S3")
 async def test_the_record_of_the_secret_holds_no_scope_that_was_made_up(tmp_path: Path) -> None:
     async with served(tmp_path) as gateway, knocking(gateway) as caller:
