@@ -77,6 +77,8 @@ def onboard(
     source = here.source()
     loaded = source.draft()
     asks = not (yes or here.json) and sys.stdin.isatty()
+    if not _has_provider(given, loaded, source, asks=asks):
+        raise InvalidInput("of which provider that model or key is was not said", hint="give --provider")
     choices = _asked(given, loaded, source) if asks else _usual(given, loaded, source)
     written = list(firstconfig.settings_of(choices, loaded.settings))
     if written:
@@ -87,6 +89,17 @@ def onboard(
             replaced(source, text)
     _tell(source, [".".join(path) for path, _ in written], _hints(source.draft()), as_document=here.json)
     return 0
+
+
+def _has_provider(given: Given, loaded: Loaded, source: ConfigSource, *, asks: bool) -> bool:
+    """Whether what is said of a model is anybody's: nothing of it is passed over."""
+    named = (given.model, given.base_url, given.api_key_env, given.api_key_file)
+    if all(one is None for one in named) and not given.api_key_stdin:
+        return True
+    if given.provider is not None:
+        return given.provider != NO_MODEL
+    found = asks or firstconfig.usual_provider(source.environ) is not None
+    return found and not firstconfig.has_model(loaded.settings)
 
 
 def _usual(given: Given, loaded: Loaded, source: ConfigSource) -> Choices:
