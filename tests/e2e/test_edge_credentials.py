@@ -40,6 +40,27 @@ async def test_guesses_are_slowed_from_loopback_too_and_the_secret_is_never_lock
             assert (await caller.call("health"))["ok"]
 
 
+@pytest.mark.requirement("S2")
+async def test_a_crowd_that_shows_an_old_secret_again_and_again_keeps_nobody_out_who_has_the_right_one(
+    tmp_path: Path,
+) -> None:
+    home = configured(tmp_path, {"auth": {"rateLimit": {"maxAttempts": 5}}})
+    async with served(home) as gateway, anyio.create_task_group() as group:
+        for _ in range(5):
+            await refused(gateway, auth={"token": "old"})
+
+        async def come_again() -> None:
+            while True:
+                await refused(gateway, auth={"token": "old"})
+
+        for _ in range(12):
+            group.start_soon(come_again)
+        for _ in range(3):
+            async with owner(gateway) as caller:
+                assert (await caller.call("health"))["ok"]
+        group.cancel_scope.cancel()
+
+
 @pytest.mark.requirement("S3")
 async def test_the_record_of_the_secret_holds_no_scope_that_was_made_up(tmp_path: Path) -> None:
     async with served(tmp_path) as gateway, knocking(gateway) as caller:
@@ -142,6 +163,52 @@ async def test_a_token_file_that_is_replaced_or_spoilt_holds_at_once(tmp_path: P
             spoil()
             for shown in ("the-second-token", " ", "None"):
                 assert (await refused(gateway, auth={"token": shown})).endswith("_MISMATCH")
+
+
+@pytest.mark.requirement("S12")
+@pytest.mark.parametrize(
+    "auth",
+    [
+        {"mode": "password", "password": "the-password"},
+        {"mode": "trusted-proxy", "password": "the-password", "trustedProxy": {"allowUsers": ["ada"]}},
+        {"token": "the-password"},
+    ],
+    ids=["password", "proxy", "token"],
+)
+async def test_where_another_credential_is_asked_for_the_gateways_own_token_ends_at_once(
+    tmp_path: Path, auth: dict[str, object]
+) -> None:
+    proxies = {"trustedProxies": ["10.0.0.7"]}
+    async with served(configured(tmp_path, proxies)) as gateway:
+        own = secret_of(gateway)
+        async with owner(gateway) as caller:
+            configured(tmp_path, {**proxies, "auth": auth})
+            with anyio.fail_after(REVOKED_S):
+                assert await caller.ended() == (1008, "credential revoked")
+        assert (await refused(gateway, auth={"token": own})).endswith("_MISMATCH")
+        async with knocking(gateway) as later:
+            assert (await later.ask(auth={"password": "the-password"}))["ok"]
+            configured(tmp_path, proxies)
+            with anyio.fail_after(REVOKED_S):
+                assert await later.ended() == (1008, "credential revoked")
+        async with owner(gateway):
+            pass
+
+
+@pytest.mark.requirement("S12")
+async def test_a_gateway_that_is_to_go_by_its_own_token_later_takes_that_of_its_file(tmp_path: Path) -> None:
+    async with served(configured(tmp_path, {"auth": {"token": "the-first-secret"}})) as gateway:
+        async with knocking(gateway) as caller:
+            assert (await caller.ask(auth={"token": "the-first-secret"}))["ok"]
+            configured(tmp_path, {})
+            with anyio.fail_after(REVOKED_S):
+                assert await caller.ended() == (1008, "credential revoked")
+        assert (await refused(gateway, auth={"token": "the-first-secret"})).endswith("_MISMATCH")
+        file = tmp_path / "gateway.token"
+        file.touch(0o600)
+        file.write_text("the-second-secret\n")
+        async with knocking(gateway) as later:
+            assert (await later.ask(auth={"token": "the-second-secret"}))["ok"]
 
 
 @pytest.mark.requirement("P24", "S24")

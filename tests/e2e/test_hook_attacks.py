@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import httpx2
 import pytest
 from anyio.abc import SocketStream
@@ -76,6 +77,24 @@ async def half(gateway: Served, name: str, sockets: AsyncExitStack) -> SocketStr
 async def _status(stream: SocketStream) -> bytes:
     with anyio.fail_after(60):
         return (await stream.receive())[9:12]
+
+
+async def test_hooks_lie_where_they_lay_until_a_restart_and_go_by_the_new_token_at_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    moved = {**HOOKS, "path": "/elsewhere", "token": "another-hook-token-0123456789"}
+    new = {"Authorization": f"Bearer {moved['token']}"}
+    async with hooked(tmp_path) as gateway:
+        (tmp_path / "roost.json").write_text(json.dumps({"hooks": moved}))
+        with anyio.fail_after(60):
+            while (await post(gateway, "agent", {"message": "hi"}, new)).status_code != 200:
+                await anyio.lowlevel.checkpoint()
+            while "changed, and in force after a restart: hooks.path" not in caplog.text:
+                await anyio.lowlevel.checkpoint()
+        assert (await post(gateway, "agent", {"message": "hi"}, BEARER)).status_code in {401, 429}
+    async with served(tmp_path) as gateway:
+        assert (await post(gateway, "agent", {"message": "hi"}, new)).status_code == 404
+        assert (await post(gateway, "../elsewhere/agent", {"message": "hi"}, new)).status_code == 200
 
 
 @pytest.mark.requirement("S23")

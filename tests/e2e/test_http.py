@@ -1,20 +1,26 @@
 """HTTP over a real port: what goes with a connection, and what goes on without it."""
 
+import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import httpx2
 import pytest
+from anyio.abc import SocketStream
 
+from roost.app.serving import Served
 from roost.core.feeds import ListItem, SessionGone
 from roost.core.principals import OWNER
 from roost.core.queries import SessionQuery
 from roost.core.visibility import PersonCaller
+from roost.server.callers import LEAVING
 from roost.server.listening import bind, listener
+from roost.testing.fake_openai import FakeOpenAI, reply_of
 from roost.testing.scripts import Hang, Say
+from tests.e2e.edges import secret_of
 from tests.e2e.test_gateway import served
 from tests.flows.served import Gate, gates
 
@@ -116,3 +122,80 @@ async def test_a_configured_gateway_answers_over_http(tmp_path: Path) -> None:
             scopes = {"x-openclaw-scopes": "operator.write operator.tools.sessions"}
             listed = await http.post("/tools/invoke", json={"tool": "sessions_list"}, headers=scopes)
             assert listed.json()["ok"] is True
+
+
+HOOK_TOKEN = "hook-token-0123456789"
+AT_ONE_HOST = "HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+
+
+def hooked(home: Path, model: str) -> None:
+    provider = {"baseUrl": model, "models": [{"id": "small", "contextWindow": 64_000}]}
+    document = {
+        "models": {"providers": {"local": provider}},
+        "agents": {"defaults": {"model": "local/small"}},
+        "hooks": {"enabled": True, "token": HOOK_TOKEN},
+        "gateway": {"http": {"endpoints": {"chatCompletions": {"enabled": True}}}},
+    }
+    (home / "roost.json").write_text(json.dumps(document))
+
+
+async def half(gateway: Served, path: str, token: str, sockets: AsyncExitStack) -> SocketStream:
+    """A request that is let in, and of which the body does not end."""
+    stream = await sockets.enter_async_context(await anyio.connect_tcp("127.0.0.1", gateway.port))
+    head = f"POST {path} {AT_ONE_HOST}Authorization: Bearer {token}\r\nContent-Length: 1000\r\n"
+    await stream.send(f"{head}Expect: 100-continue\r\n\r\n{{".encode())
+    # Asked for its body, it is being read.
+    assert b" 100 " in await stream.receive()
+    return stream
+
+
+async def test_who_has_not_said_all_when_the_gateway_leaves_is_told_to_come_again(tmp_path: Path) -> None:
+    paths = {COMPLETIONS: "", "/tools/invoke": "", "/hooks/agent": HOOK_TOKEN}
+    async with AsyncExitStack() as sockets:
+        hooked(tmp_path, "http://127.0.0.1:9/v1")
+        async with served(tmp_path) as gateway:
+            own = secret_of(gateway)
+            streams = [await half(gateway, path, token or own, sockets) for path, token in paths.items()]
+        with anyio.fail_after(60):
+            told = [(await stream.receive()).decode() for stream in streams]
+    assert [one.split()[1] for one in told] == ["503"] * len(paths)
+    assert [LEAVING.reason in one for one in told] == [True] * len(paths)
+
+
+@pytest.mark.requirement("S12")
+async def test_who_loses_the_credential_before_all_is_said_is_told_so(tmp_path: Path) -> None:
+    paths = (COMPLETIONS, "/tools/invoke")
+    hooked(tmp_path, "http://127.0.0.1:9/v1")
+    async with AsyncExitStack() as sockets, served(tmp_path) as gateway:
+        streams = [await half(gateway, path, secret_of(gateway), sockets) for path in paths]
+        assert gateway.token_file is not None
+        gateway.token_file.write_text("another-token-0123456789\n")
+        told = [(await stream.receive()).decode() for stream in streams]
+    assert [one.split()[1] for one in told] == ["401"] * len(paths)
+
+
+async def test_a_hook_that_waits_when_the_gateway_leaves_is_told_that_it_was_taken_and_goes_on(
+    tmp_path: Path,
+) -> None:
+    told: list[httpx2.Response] = []
+
+    async def call(port: int) -> None:
+        headers = {"Authorization": f"Bearer {HOOK_TOKEN}", "Idempotency-Key": "d1"}
+        async with httpx2.AsyncClient(timeout=60) as http:
+            body = {"message": "the build broke", "waitForCompletion": True}
+            told.append(await http.post(f"http://127.0.0.1:{port}/hooks/agent", json=body, headers=headers))
+
+    async with FakeOpenAI(reply_of([Hang()]), otherwise=reply_of([Say("Mended.")])) as model:
+        hooked(tmp_path, model.base_url)
+        async with anyio.create_task_group() as group, served(tmp_path) as gateway:
+            group.start_soon(call, gateway.port)
+            await model.asked(1)
+        async with served(tmp_path) as gateway:
+            await call(gateway.port)
+    first, again = told
+    assert (first.status_code, first.json()["status"]) == (200, "timeout")
+    assert again.json() == {
+        **{name: first.json()[name] for name in ("ok", "runId", "sessionKey")},
+        "status": "ok",
+        "duplicate": True,
+    }

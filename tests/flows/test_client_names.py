@@ -369,3 +369,29 @@ async def test_a_session_is_opened_and_found_by_any_of_its_names(opened: Opened)
                 await client.call("sessions.resolve", several)
         with pytest.raises(Refused, match="No session found"):
             await client.call("sessions.resolve", {"key": key, "spawnedBy": "main"})
+
+
+async def test_who_opens_or_reads_a_session_is_told_the_model_of_its_agent(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        rules = gate.engine.rules
+        main, helper = rules.house.shown.agents
+        shown = replace(rules.house.shown, agents=(main, replace(helper, model="scripted/two")))
+        await gate.engine.reload(replace(rules, house=replace(rules.house, shown=shown)))
+        for agent, model in (("main", "one"), ("helper", "two")):
+            key = f"agent:{agent}:side"
+            read = [await client.call("chat.history", {"sessionKey": key})]
+            told = [
+                await client.call("sessions.create", {"key": key}),
+                await client.call("sessions.patch", {"key": key, "pinned": True}),
+                await client.call("sessions.reset", {"key": key}),
+            ]
+            read += [
+                await client.call("chat.history", {"sessionKey": key}),
+                await client.call("chat.startup", {"sessionKey": key}),
+                await client.call("sessions.list", {"agentId": agent}),
+            ]
+            for found in (*(one["resolved"] for one in told), *(one["defaults"] for one in read)):
+                assert (found["modelProvider"], found["model"]) == ("scripted", model)
+        assert (await client.call("sessions.list"))["defaults"]["model"] == "one"
+        gone = await client.call("sessions.list", {"agentId": "gone"})
+        assert gone["defaults"]["model"] is None

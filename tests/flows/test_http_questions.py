@@ -81,6 +81,7 @@ async def test_a_credential_that_is_taken_back_or_cannot_be_checked_ends_what_is
         group.start_soon(ask)
         await gate.bench.model.asked(1)
         (stay,) = gate.house.callers
+        assert stay.admitted is not None
         assert stay.admitted.principal.is_owner
         stay.dismiss(why)
         await gate.bench.model.left()

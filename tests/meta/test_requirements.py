@@ -84,6 +84,11 @@ def test_every_met_requirement_is_cited_by_a_test() -> None:
     tree.assert_none(unproven(REQUIREMENTS, cited()))
 
 
+def test_every_defence_is_tried_over_a_port() -> None:
+    defences = (entry for entry in REQUIREMENTS if entry.id.startswith("S"))
+    tree.assert_none(unproven(defences, citations(tree.modules("tests/e2e"))))
+
+
 def test_every_citation_names_a_requirement() -> None:
     tree.assert_none(unknown(REQUIREMENTS, cited()))
 

@@ -1,5 +1,6 @@
 """Files that only their owner can read: whole from the moment they are there, and nothing beside them if that fails."""
 
+import fcntl
 import os
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +18,18 @@ def replace(file: Path, text: str) -> None:
     """A file in the place of whatever was there."""
     with _beside(file, text) as written:
         written.replace(file)
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """A folder that nobody else holds within the block: who comes meanwhile waits."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

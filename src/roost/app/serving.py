@@ -17,8 +17,8 @@ from roost.app import privatefiles
 from roost.app.housing import housed
 from roost.app.opening import open_engine
 from roost.app.places import log_file
-from roost.config import Loaded, Settings
-from roost.config.gateway import TOKEN_FILE, AuthMode, Bind
+from roost.config import Loaded, Settings, policies
+from roost.config.gateway import TOKEN_FILE, Bind
 from roost.config.printed import printed
 from roost.core.entrance import Entrance
 from roost.core.errors import ConfigInvalid
@@ -72,8 +72,8 @@ async def open_gateway(
     is bound first; who comes before the store can be had is told to come again."""
     loaded = await _settled(loaded, address)
     settings = loaded.settings.gateway
-    token_file = _token_file(loaded)
-    own = None if token_file is None else OwnToken(token_file)
+    own = OwnToken(loaded.sources.home / TOKEN_FILE)
+    token_file = own.made() if policies.entrance(loaded.settings).own else None
     certificate = _certificate(loaded)
     listening = bind(settings.bind.host, settings.port if port is None else port)
     host, bound = listening.getsockname()[:2]
@@ -174,14 +174,6 @@ async def _dismiss(house: House) -> None:
         await house.callers.all_gone()
 
 
-def _token_file(loaded: Loaded) -> Path | None:
-    """Where a token is kept that was made here, because one is wanted and none is configured."""
-    auth = loaded.settings.gateway.auth
-    if auth.mode is AuthMode.TOKEN and auth.token is None:
-        return loaded.sources.home / TOKEN_FILE
-    return None
-
-
 def _certificate(loaded: Loaded) -> Certificate | None:
     if loaded.certificate is None:
         return None
@@ -189,11 +181,9 @@ def _certificate(loaded: Loaded) -> Certificate | None:
     return Certificate(chain=str(chain), key=str(key))
 
 
-def _secrets(entrance: Entrance, own: "OwnToken | None") -> Secrets:
+def _secrets(entrance: Entrance, own: "OwnToken") -> Secrets:
     """The owner's credentials as they are now: another file, or another configuration, holds at once."""
-    token = entrance.token
-    if token is None and own is not None:
-        token = own.current()
+    token = own.current() if entrance.own else entrance.token
     return Secrets(token=token, password=entrance.password, open=not entrance.asks, login=entrance.login)
 
 
@@ -202,8 +192,13 @@ class OwnToken:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._token: Secret | None = own_token(file)
-        self._stamp = self._look()
+        self._token: Secret | None = None
+        self._stamp: tuple[int, int, int, int] | None = None
+
+    def made(self) -> Path:
+        """The file, made now if there is none; raises `ConfigInvalid` where it cannot be used."""
+        self._token, self._stamp = own_token(self._file), self._look()
+        return self._file
 
     def current(self) -> Secret | None:
         stamp = self._look()

@@ -97,6 +97,8 @@ def read_object(text: str) -> JsonObject:
         found = json.loads(text)
     except ValueError as error:
         raise InvalidInput(f"the parameters are no JSON: {error}", hint="write '{\"limit\": 5}'") from None
+    except RecursionError:
+        raise InvalidInput("the parameters have too many levels", hint="no method takes so many") from None
     if not isinstance(found, dict):
         raise InvalidInput("the parameters are no JSON object", hint="write '{\"limit\": 5}'")
     return found

@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from roost.app.providers import check_models
-from roost.cli.editing import changed, replaced
+from roost.cli.editing import alone, changed, replaced
 from roost.cli.here import LOCAL, Local
 from roost.cli.show import as_json, cell, part, say, table
 from roost.config import as_document
@@ -55,7 +55,8 @@ def put(
 ) -> int:
     """Change a setting in the file, with its comments kept; a change that would be refused is not made."""
     source = here.source()
-    replaced(source, changed(source, path, value))
+    with alone(source):
+        replaced(source, changed(source, path, value))
     if here.json:
         as_json({"path": path, "file": str(source.file)})
     else:

@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pyjson5
@@ -22,9 +24,23 @@ INDENT = "  "
 _COMMA_AFTER, _COMMA_BEFORE = re.compile(r"\s*,[ \t]*\n?[ \t]*"), re.compile(r",\s*\Z")
 
 
+@contextmanager
+def alone(source: ConfigSource) -> Iterator[None]:
+    """No other command changes the file within the block: what one reads and writes anew, another would lose."""
+    refuse_agent()
+    with privatefiles.held(source.file.resolve().parent):
+        yield
+
+
+def text_of(source: ConfigSource) -> str:
+    """The file's text, or that of a new one."""
+    text = source.text()
+    return EMPTY if text is None else text
+
+
 def changed(source: ConfigSource, path: str, value: str) -> str:
     """The file's text with a value at a path."""
-    text = source.file.read_text(encoding="utf-8-sig") if source.file.exists() else EMPTY
+    text = text_of(source)
     # Whatever is wrong with it is named by the one who knows.
     source.interpret(text, exists=True)
     names = path.split(".")
@@ -35,7 +51,6 @@ def changed(source: ConfigSource, path: str, value: str) -> str:
 
 def replaced(source: ConfigSource, text: str) -> None:
     """Put a text in the place of the file, whole and for its owner only; one that would be refused is not."""
-    refuse_agent()
     try:
         check_models(source.interpret(text, exists=True).settings)
     except ConfigRefused as error:
@@ -55,9 +70,10 @@ def edited(text: str, names: list[str], value: JsonValue) -> str:
     """The text with a value at a path, and nothing else that would be read otherwise than before."""
     try:
         found = _edited(text, names, value)
-    except JSON5DecodeError:
+        after = pyjson5.decode(found)
+    except (JSON5DecodeError, pyjson5.Json5DecoderException):
         raise _by_hand(names) from None
-    if pyjson5.decode(found) != _set(pyjson5.decode(text), names, value):
+    if after != _set(pyjson5.decode(text), names, value):
         raise _by_hand(names)
     return found
 
@@ -162,4 +178,6 @@ def _value(text: str) -> JsonValue:
         found: JsonValue = json.loads(text)
     except ValueError:
         return text
+    except RecursionError:
+        raise InvalidInput("the value has too many levels", hint="no setting has so many") from None
     return found

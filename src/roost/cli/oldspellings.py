@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from roost.cli.editing import edited, removed, replaced
+from roost.cli.editing import alone, edited, removed, replaced, text_of
 from roost.config import ConfigSource, Settings, policies
 from roost.core.errors import Conflict
 from roost.core.facts import ConversationType
@@ -49,7 +49,12 @@ def resets(settings: Settings) -> tuple[ResetRule, ...]:
 
 def respell(source: ConfigSource, old: OldSpelling) -> None:
     """Write a setting into the file as it is written today; conversations begin afresh as before."""
-    text = source.file.read_text(encoding="utf-8-sig")
+    with alone(source):
+        _respell(source, old)
+
+
+def _respell(source: ConfigSource, old: OldSpelling) -> None:
+    text = text_of(source)
     before = source.interpret(text, exists=True).settings
     found = removed(text, list(old.path))
     if old.value is not None:

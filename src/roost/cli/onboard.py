@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from roost.app import privatefiles
 from roost.cli import firstconfig
-from roost.cli.editing import EMPTY, edited, replaced
+from roost.cli.editing import alone, edited, replaced, text_of
 from roost.cli.firstconfig import ELSEWHERE, PROVIDERS, RECOMMENDED, ChannelChoice, Choices, Model
 from roost.cli.here import LOCAL, Local, refuse_agent
 from roost.cli.questions import ask, ask_hidden
@@ -77,15 +77,29 @@ def onboard(
     source = here.source()
     loaded = source.draft()
     asks = not (yes or here.json) and sys.stdin.isatty()
+    if not _has_provider(given, loaded, source, asks=asks):
+        raise InvalidInput("of which provider that model or key is was not said", hint="give --provider")
     choices = _asked(given, loaded, source) if asks else _usual(given, loaded, source)
-    text = source.file.read_text(encoding="utf-8-sig") if source.file.exists() else EMPTY
     written = list(firstconfig.settings_of(choices, loaded.settings))
-    for path, value in written:
-        text = edited(text, path, value)
     if written:
-        replaced(source, text)
+        with alone(source):
+            text = text_of(source)
+            for path, value in written:
+                text = edited(text, path, value)
+            replaced(source, text)
     _tell(source, [".".join(path) for path, _ in written], _hints(source.draft()), as_document=here.json)
     return 0
+
+
+def _has_provider(given: Given, loaded: Loaded, source: ConfigSource, *, asks: bool) -> bool:
+    """Whether what is said of a model is anybody's: nothing of it is passed over."""
+    named = (given.model, given.base_url, given.api_key_env, given.api_key_file)
+    if all(one is None for one in named) and not given.api_key_stdin:
+        return True
+    if given.provider is not None:
+        return given.provider != NO_MODEL
+    found = asks or firstconfig.usual_provider(source.environ) is not None
+    return found and not firstconfig.has_model(loaded.settings)
 
 
 def _usual(given: Given, loaded: Loaded, source: ConfigSource) -> Choices:

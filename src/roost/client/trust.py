@@ -31,9 +31,11 @@ class Trust:
         """How to speak to an address; None is in the clear. Raises where that is not allowed."""
         try:
             parts = urlsplit(url)
-            host = parts.hostname or ""
+            host, nowhere = parts.hostname or "", parts.port == 0
         except ValueError:
-            raise InvalidInput(f"{url} is no WebSocket address", hint="write ws://HOST:PORT") from None
+            host, nowhere = "", True
+        if nowhere:
+            raise InvalidInput(f"{url} is no WebSocket address", hint="write ws://HOST:PORT")
         if parts.scheme == "wss":
             return self._tls()
         if self.fingerprint is not None:

@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 from roost.config.amounts import ByteSize, Duration
 from roost.config.frozen import FrozenMap
 from roost.config.secretfields import Credential
-from roost.config.section import Loc, Section, about
+from roost.config.section import Loc, Section, Takes, about
 from roost.config.spelling import AgentId, Flag, HoursOrNever, Positive, Size, Span, Text, Texts, pattern
 from roost.core.errors import InvalidInput
 from roost.core.hooks import Action, Scheme
@@ -68,7 +68,9 @@ class HookMapping(Section):
 class Hooks(Section):
     enabled: Annotated[Flag, about("Whether webhooks are answered; needs `token`.")] = False
     token: Annotated[Credential | None, about("The callers' own token.")] = None
-    path: Annotated[str, pattern(_HOOK_PATH, "path below `/`"), about("Where they are answered.")] = "/hooks"
+    path: Annotated[
+        str, pattern(_HOOK_PATH, "path below `/`"), about("Where they are answered.", Takes.RESTART)
+    ] = "/hooks"
     allowed_agent_ids: Annotated[
         Texts | None, about("Agents a request may name, `*` for all. Unset: the default one.")
     ] = None

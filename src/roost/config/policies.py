@@ -372,6 +372,7 @@ def entrance(settings: Settings) -> Entrance:
     auth = gateway.auth
     return Entrance(
         asks=auth.mode is not AuthMode.NONE,
+        own=auth.mode is AuthMode.TOKEN and auth.token is None,
         token=None if auth.mode is AuthMode.PASSWORD else auth.token,
         password=auth.password,
         attempts=Attempts(most=auth.rate_limit.max_attempts, window_ms=auth.rate_limit.window_ms),

@@ -160,7 +160,7 @@ class ConfigSource:
 
     def draft(self) -> Loaded:
         """The same for who is about to write the file, be it there or not."""
-        text = self._text()
+        text = self.text()
         return self.interpret("{}" if text is None else text, exists=text is not None)
 
     def interpret(self, text: str, *, exists: bool) -> Loaded:
@@ -194,7 +194,8 @@ class ConfigSource:
             raise ConfigRefused(str(self.file), broad)
         return replace(loaded, warnings=(*_open_key(loaded), *loaded.warnings))
 
-    def _text(self) -> str | None:
+    def text(self) -> str | None:
+        """What the file says, right or wrong; None where there is none."""
         try:
             content, _ = read_plain(self.file, _LARGEST, "a configuration")
             return content.decode("utf-8-sig")

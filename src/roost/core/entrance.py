@@ -41,9 +41,11 @@ class ProxyLogin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entrance:
-    """`asks` is whether a credential is needed at all. Origins are written as browsers send them, hosts without a port."""
+    """`asks` is whether a credential is needed at all, and `own` whether the token counts that the gateway made for itself.
+    Origins are written as browsers send them, hosts without a port."""
 
     asks: bool = True
+    own: bool = False
     token: Secret | None = None
     password: Secret | None = None
     attempts: Attempts = field(default_factory=Attempts)

@@ -7,7 +7,7 @@ from roost.core.jsonvalue import JsonObject
 from roost.protocol.frames import ErrorCode, Failure
 from roost.protocol.handshake import POLICY_VIOLATION, TRY_AGAIN, Refusal
 
-BUSY_RETRY_MS = 5_000
+BUSY_RETRY_MS, UNSEEN_RETRY_MS = 5_000, 1_000
 RATE_LIMITED = "AUTH_RATE_LIMITED"
 
 
@@ -58,6 +58,17 @@ CROWDED = Refusal(
         retry_after_ms=BUSY_RETRY_MS,
     ),
 )
+UNSEEN = Refusal(
+    close=TRY_AGAIN,
+    failure=Failure(
+        code=ErrorCode.UNAVAILABLE,
+        message="too many credentials wait to be looked at; retry shortly",
+        details={"code": "AUTH_CROWDED", "authReason": "crowded"},
+        retryable=True,
+        retry_after_ms=UNSEEN_RETRY_MS,
+    ),
+)
+"""For who may be right: clients that are told of wrong attempts do not come again."""
 
 
 def unproven(flaw: Flaw) -> Refusal:

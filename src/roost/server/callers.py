@@ -34,9 +34,10 @@ LEAVING = Dismissal(
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Stay:
-    """A request under way. Once it was dismissed, `why` says so."""
+    """A request under way, by whom; None for who shows nothing that could be taken back. Once it was dismissed, `why`
+    says so."""
 
-    admitted: Admitted
+    admitted: Admitted | None = None
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     why: Dismissal = REVOKED
 
@@ -58,7 +59,7 @@ class Callers:
         return iter(tuple(self._all))
 
     @contextmanager
-    def staying(self, admitted: Admitted) -> Iterator[Stay]:
+    def staying(self, admitted: Admitted | None = None) -> Iterator[Stay]:
         """As long as its credential holds; what is done in the block is cancelled when it is dismissed."""
         stay = Stay(admitted=admitted)
         with stay.scope:

@@ -7,7 +7,7 @@ from functools import partial
 
 import anyio
 
-from roost.core.devices import Devices
+from roost.core.devices import Devices, digest
 from roost.core.entrance import origin_allowed, throttled_by
 from roost.core.errors import StoreUnavailable
 from roost.core.grants import Role
@@ -19,7 +19,7 @@ from roost.protocol.handshake import (
     Connect,
     Refusal,
 )
-from roost.protocol.turnedaway import FOREIGN_PAGE, throttled, unproven
+from roost.protocol.turnedaway import FOREIGN_PAGE, UNSEEN, throttled, unproven
 from roost.server.auth import Admitted, Peer, SharedSecret
 from roost.server.callers import REVOKED, UNCHECKED, Dismissal
 from roost.server.house import House
@@ -32,7 +32,9 @@ _log = logging.getLogger(__name__)
 SLOWED_MS = 1_000
 SLOWED_AT_ONCE = 16
 SLOWED_EACH = 4
-"""How many attempts of one source may wait."""
+"""How many credentials of one source may wait."""
+SLOWED_ALIKE = 64
+"""How often one of them may."""
 CHECKED_EVERY_MS = 200
 ANSWER_MS = 3_000
 """A question that was not answered for so long is asked anew."""
@@ -47,7 +49,7 @@ class Gatekeeper:
         self._pairing = Pairing(house)
         self._throttle = Throttle()
         self._slowed = anyio.Semaphore(SLOWED_AT_ONCE)
-        self._waiting: Counter[str] = Counter()
+        self._waiting: dict[str, Counter[str]] = {}
 
     async def admit(self, connect: Connect, peer: Peer) -> Admitted | Refusal:
         entrance = self._house.engine.rules.house.entrance
@@ -55,11 +57,8 @@ class Gatekeeper:
             return FOREIGN_PAGE
         clock, limit = self._house.clock, entrance.attempts
         retry_ms = self._throttle.retry_ms(peer.host, clock.now(), limit)
-        if retry_ms:
-            name = throttled_by(peer.host)
-            if self._waiting[name] >= SLOWED_EACH:
-                return throttled(retry_ms)
-            await self._slow(name)
+        if retry_ms and not await self._slowed_down(throttled_by(peer.host), _shown(connect)):
+            return UNSEEN
         found = await self._judge(connect, peer)
         # Who showed nothing has guessed nothing.
         if isinstance(found, Admitted) or found is NO_CREDENTIAL:
@@ -67,15 +66,26 @@ class Gatekeeper:
         self._throttle.count(peer.host, clock.now(), limit)
         return throttled(retry_ms) if retry_ms else found
 
-    async def _slow(self, name: str) -> None:
-        self._waiting[name] += 1
+    async def _slowed_down(self, name: str, shown: str) -> bool:
+        """Whether an attempt may be looked at, after a while. One credential that is shown often is one guess: it stands in
+        the way of no other."""
+        waiting = self._waiting.setdefault(name, Counter())
+        if waiting[shown] >= SLOWED_ALIKE or (shown not in waiting and len(waiting) >= SLOWED_EACH):
+            return False
+        waiting[shown] += 1
         try:
-            async with self._slowed:
+            if waiting[shown] > 1:
                 await self._house.clock.sleep(SLOWED_MS)
+            else:
+                async with self._slowed:
+                    await self._house.clock.sleep(SLOWED_MS)
         finally:
-            self._waiting[name] -= 1
-            if not self._waiting[name]:
+            waiting[shown] -= 1
+            if not waiting[shown]:
+                del waiting[shown]
+            if not waiting:
                 del self._waiting[name]
+        return True
 
     async def _judge(self, connect: Connect, peer: Peer) -> Admitted | Refusal:
         device = connect.device
@@ -137,7 +147,7 @@ class Gatekeeper:
 
     def _inside(self) -> Iterator[Admitted]:
         yield from (client.admitted for client in self._house.clients)
-        yield from (stay.admitted for stay in self._house.callers)
+        yield from (stay.admitted for stay in self._house.callers if stay.admitted is not None)
 
     def _dismiss(self, gone: Callable[[Admitted], bool], why: Dismissal) -> None:
         for client in self._house.clients:
@@ -146,7 +156,7 @@ class Gatekeeper:
                 client.connection.end()
                 client.outgoing.cut(why.close, why.reason)
         for stay in self._house.callers:
-            if gone(stay.admitted) and not stay.scope.cancel_called:
+            if stay.admitted is not None and gone(stay.admitted) and not stay.scope.cancel_called:
                 _log.info("a request of %s was cut: %s", stay.admitted, why.reason)
                 stay.dismiss(why)
 
@@ -156,6 +166,11 @@ class Gatekeeper:
             return await within(self._house.clock, most_ms, self._house.store.devices)
         except (OutOfTime, StoreUnavailable):
             return None
+
+
+def _shown(connect: Connect) -> str:
+    """What tells one credential from another, and does not show it."""
+    return digest(f"{connect.device and connect.device.id} {connect.auth.model_dump_json()}")
 
 
 def _is_among(ids: Collection[int], admitted: Admitted) -> bool:

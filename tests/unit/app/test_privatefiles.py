@@ -2,6 +2,7 @@
 
 import resource
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -50,3 +51,19 @@ def test_where_there_is_no_room_nothing_is_left_behind_and_the_file_is_named(
         write(file, "text")
     assert raised.value.filename == str(file)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_held_by_one_at_a_time(tmp_path: Path) -> None:
+    folder, said = tmp_path / "new", list[str]()
+
+    def hold() -> None:
+        with privatefiles.held(folder):
+            said.append("other")
+
+    with ThreadPoolExecutor(1) as pool:
+        with privatefiles.held(folder):
+            other = pool.submit(hold)
+            said.append("first")
+        other.result(timeout=60)
+    assert said == ["first", "other"]
+    assert list(folder.iterdir()) == []

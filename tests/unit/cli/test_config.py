@@ -1,10 +1,12 @@
 """What is configured, on the command line: read, changed and checked."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from roost.cli.main import main
+from roost.config import load
 from tests.unit.cli.conftest import Told, as_json
 
 
@@ -74,3 +76,29 @@ def test_warnings_about_the_configuration_are_told(home: Path, told: Told) -> No
     assert "warning" in told("config", "check")
     (home / "roost.json").unlink()
     assert "defaults" in told("config", "check")
+
+
+def test_what_is_set_at_the_same_time_is_all_set(home: Path, told: Told) -> None:
+    settings = {"session.mainKey": "desk", "session.dmScope": "per-peer", "logging.level": "debug"}
+    settings |= {f"models.providers.p{number}.baseUrl": f"http://{number}.test/v1" for number in range(8)}
+    with ThreadPoolExecutor(len(settings)) as pool:
+        codes = list(pool.map(lambda one: main(["config", "set", *one]), settings.items()))
+    assert codes == [0] * len(settings)
+    found = load({"ROOST_HOME": str(home)}).settings
+    assert {name: one.base_url for name, one in found.models.providers.items()} == {
+        f"p{number}": f"http://{number}.test/v1" for number in range(8)
+    }
+    assert (found.session.main_key, found.session.dm_scope, found.logging.level) == (
+        "desk",
+        "per-peer",
+        "debug",
+    )
+
+
+def test_a_file_that_is_no_text_is_named_and_stays(
+    home: Path, told: Told, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "roost.json").write_bytes(b'{ session: "\xff" }')
+    assert main(["config", "set", "session.dmScope", "main"]) == 1
+    assert "not UTF-8 at byte 12" in capsys.readouterr().err
+    assert (home / "roost.json").read_bytes() == b'{ session: "\xff" }'

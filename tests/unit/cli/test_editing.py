@@ -57,6 +57,13 @@ def test_what_cannot_be_changed_for_sure_is_left_to_an_editor() -> None:
         edited('{b: "one\u2028two"}', ["a"], 1)
 
 
+@pytest.mark.parametrize("levels", [100, 50_000])
+def test_a_value_of_too_many_levels_is_refused(tmp_path: Path, levels: int) -> None:
+    source = ConfigSource({"ROOST_HOME": str(tmp_path)})
+    with pytest.raises(InvalidInput, match=r"too many levels|cannot be set"):
+        changed(source, "tools.deny", "[" * levels + "]" * levels)
+
+
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     kept = tmp_path / "kept.json"
     kept.write_text("{}")

@@ -24,7 +24,14 @@ def test_the_gateway_that_runs_is_asked(served: Served, capsys: pytest.CaptureFi
 def test_a_call_that_is_wrong_is_told_without_a_trace(
     served: Served, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for wrong in (["nobody.knows"], ["health", "nonsense"], ["health", "[]"], ["health", '{"x": 1}']):
+    deep = f"{'[' * 50_000}{']' * 50_000}"
+    for wrong in (
+        ["nobody.knows"],
+        ["health", "nonsense"],
+        ["health", "[]"],
+        ["health", '{"x": 1}'],
+        ["health", deep],
+    ):
         assert main(["gateway", "call", *wrong]) == 1
         assert capsys.readouterr().err.startswith("roost: ")
 

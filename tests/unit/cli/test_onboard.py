@@ -108,6 +108,12 @@ def test_channels_are_set_up_without_a_word_and_what_they_need_is_said(
         (["--provider", "anthropic"], "ANTHROPIC_API_KEY"),
         (["--provider", "ollama"], "--model"),
         (["--provider", "openai", "--api-key-stdin"], "empty"),
+        (["--model", "m"], "give --provider"),
+        (["--api-key-env", "KEY"], "give --provider"),
+        (["--api-key-file", "key"], "give --provider"),
+        (["--api-key-stdin"], "give --provider"),
+        (["--base-url", "http://127.0.0.1:8000/v1"], "give --provider"),
+        (["--provider", "none", "--model", "m"], "give --provider"),
         (["--owner", "nobody"], "telegram:12345"),
         (["--allow", "nobody"], "telegram:12345"),
         (["--channel", "telegram=all"], "choose pairing or allowlist"),
@@ -123,6 +129,17 @@ def test_what_is_missing_is_named_and_nothing_is_written(
     assert main(["onboard", *arguments]) == 1
     assert hint in capsys.readouterr().err
     assert not (home / "roost.json").exists()
+
+
+def test_a_model_is_not_put_in_the_place_of_another_unless_its_provider_is_named(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["onboard", "--provider", "ollama", "--model", "one"]) == 0
+    before = (home / "roost.json").read_text()
+    assert main(["onboard", "--model", "two"]) == 1
+    assert "give --provider" in capsys.readouterr().err
+    assert (home / "roost.json").read_text() == before
+    assert main(["onboard", "--provider", "ollama", "--model", "two"]) == 0
 
 
 def test_without_a_model_the_demo_answers(capsys: pytest.CaptureFixture[str]) -> None:

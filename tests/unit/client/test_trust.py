@@ -28,9 +28,10 @@ def test_within_this_machine_nobody_is_on_the_way(url: str) -> None:
     assert Trust().context(url) is None
 
 
-def test_what_is_no_address_is_refused() -> None:
+@pytest.mark.parametrize("where", ["[::1", "127.0.0.1:99999", "127.0.0.1:x", "127.0.0.1:0"])
+def test_what_is_no_address_is_refused(where: str) -> None:
     with pytest.raises(InvalidInput, match="no WebSocket address"):
-        Trust().context("ws://[::1")
+        Trust().context(f"ws://{where}")
 
 
 def test_without_a_fingerprint_the_authorities_of_the_system_decide() -> None:

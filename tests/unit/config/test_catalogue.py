@@ -47,6 +47,7 @@ def test_keys_say_what_they_allow_and_default_to(
         ("session.store", Takes.RESTART),
         ("gateway.auth.token", Takes.AT_ONCE),
         ("hooks.token", Takes.AT_ONCE),
+        ("hooks.path", Takes.RESTART),
         ("models.providers.<name>.apiKey", Takes.AT_ONCE),
         ("tools.deny", Takes.AT_ONCE),
         ("tools.sessions.visibility", Takes.AT_ONCE),

@@ -1,5 +1,6 @@
 """Who comes in, in which order it is judged, and how fast a credential that was taken back is noticed."""
 
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -20,8 +21,16 @@ from roost.protocol.params import read_params
 from roost.protocol.scopes import EVERY
 from roost.server.auth import Admitted, Peer, Secrets, SharedSecret
 from roost.server.callers import REVOKED, UNCHECKED, Dismissal
-from roost.server.gatekeeper import CHECKED_EVERY_MS, SLOWED_EACH, SLOWED_MS, UNCHECKED_MS, Gatekeeper
+from roost.server.gatekeeper import (
+    CHECKED_EVERY_MS,
+    SLOWED_ALIKE,
+    SLOWED_EACH,
+    SLOWED_MS,
+    UNCHECKED_MS,
+    Gatekeeper,
+)
 from roost.server.house import House
+from roost.server.strangers import code_of
 from roost.stores.memory import MemoryStore
 from roost.testing.clock import FakeClock
 from tests.e2e.edges import CLIENT
@@ -232,15 +241,50 @@ async def test_a_crowd_from_one_place_does_not_stand_in_the_way_of_another(tmp_p
             await scene.ask("wrong", host=host)
         scene.found.clear()
         async with anyio.create_task_group() as group:
-            for _ in range(SLOWED_EACH + 30):
-                group.start_soon(partial(scene.ask, "wrong", host="10.0.0.1"))
+            for number in range(SLOWED_EACH + 30):
+                group.start_soon(partial(scene.ask, f"wrong-{number}", host="10.0.0.1"))
             await until_all_wait()
             assert len(scene.found) == 30
-            assert scene.code() == "AUTH_RATE_LIMITED"
+            assert scene.code() == "AUTH_CROWDED"
             group.start_soon(partial(scene.ask, "right", host="10.0.0.2"))
             await until_all_wait()
             scene.clock.advance(SLOWED_MS)
         assert sum(isinstance(one, Admitted) for one in scene.found) == 1
+        async with anyio.create_task_group() as group:
+            group.start_soon(partial(scene.ask, "right", host="10.0.0.1"))
+            await until_all_wait()
+            scene.clock.advance(SLOWED_MS)
+        assert isinstance(scene.found[-1], Admitted)
+
+
+@pytest.mark.requirement("S2")
+async def test_however_often_one_wrong_secret_is_shown_the_right_one_comes_in_from_there(
+    tmp_path: Path,
+) -> None:
+    async with scenes(tmp_path) as scene:
+        for _ in range(2):
+            await scene.ask("wrong", host="10.0.0.1")
+        scene.found.clear()
+        async with anyio.create_task_group() as group:
+            for _ in range(SLOWED_ALIKE + 30):
+                group.start_soon(partial(scene.ask, "wrong", host="10.0.0.1"))
+            group.start_soon(partial(scene.ask, "right", host="10.0.0.1"))
+            await until_all_wait()
+            scene.clock.advance(SLOWED_MS)
+        told = Counter("in" if isinstance(one, Admitted) else code_of(one) for one in scene.found)
+        assert told == {"in": 1, "AUTH_RATE_LIMITED": SLOWED_ALIKE, "AUTH_CROWDED": 30}
+
+
+@pytest.mark.requirement("S2")
+async def test_who_leaves_while_it_waits_gives_its_place_to_another(tmp_path: Path) -> None:
+    async with scenes(tmp_path) as scene:
+        for _ in range(2):
+            await scene.ask("wrong", host="10.0.0.1")
+        async with anyio.create_task_group() as group:
+            for number in range(SLOWED_EACH):
+                group.start_soon(partial(scene.ask, f"wrong-{number}", host="10.0.0.1"))
+            await until_all_wait()
+            group.cancel_scope.cancel()
         async with anyio.create_task_group() as group:
             group.start_soon(partial(scene.ask, "right", host="10.0.0.1"))
             await until_all_wait()

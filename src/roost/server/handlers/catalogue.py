@@ -25,9 +25,9 @@ _CATEGORIES = MappingProxyType(
 )
 
 
-def defaults(call: Call) -> JsonObject:
-    """What a session without settings of its own is run with."""
-    spec = _default_spec(call)
+def defaults(call: Call, agent: str | None = None) -> JsonObject:
+    """What a session of an agent, or of the default one, is run with where it has no settings of its own."""
+    spec = _default_spec(call, agent)
     if spec is None:
         return {"modelProvider": None, "model": None, "contextTokens": None}
     levels: list[JsonValue] = [{"id": str(level), "label": str(level)} for level in thinking.levels(spec)]
@@ -40,11 +40,12 @@ def defaults(call: Call) -> JsonObject:
     }
 
 
-def _default_spec(call: Call) -> ModelSpec | None:
+def _default_spec(call: Call, agent: str | None) -> ModelSpec | None:
+    """The default agent is shown first."""
     rules = call.house.engine.rules
-    agent = next(iter(rules.house.shown.agents), None)
+    found = next((one for one in rules.house.shown.agents if not agent or one.id == agent), None)
     try:
-        return None if agent is None else rules.commands.models.find(agent.model)
+        return None if found is None else rules.commands.models.find(found.model)
     except NotFound:
         return None
 

@@ -225,7 +225,7 @@ def _changed(call: Call, session: Session) -> Changed:
 
 def _resolved(call: Call, session: Session) -> JsonObject:
     """The model that answers next."""
-    own, usual = session.overrides.model, defaults(call)
+    own, usual = session.overrides.model, defaults(call, session.key.agent)
     if own is None:
         return {"modelProvider": usual["modelProvider"], "model": usual["model"]}
     provider, _, model = own.partition("/")

@@ -58,7 +58,7 @@ class Reading:
                 pendingInputs=NO_INPUTS,
                 hasMore=False,
                 totalMessages=0,
-                defaults=defaults(call),
+                defaults=defaults(call, key.agent),
             )
         # In this order: what a run reads in between is in one of the two.
         waiting = await house.store.pending_inputs(session.key)
@@ -71,7 +71,7 @@ class Reading:
             pendingInputs=_waiting(house, _unread(waiting, page), params),
             hasMore=more,
             totalMessages=session.summary.entries,
-            defaults=defaults(call),
+            defaults=defaults(call, session.key.agent),
             sessionInfo=house.rows.row(session),
         )
         if more:

@@ -63,7 +63,7 @@ async def list_sessions(call: Call, params: sessions.ListParams) -> Listed:
         nextCursor=_cursor_text(page.rows[-1]) if page.more else None,
         hasMore=page.more,
         owners=[],
-        defaults=defaults(call),
+        defaults=defaults(call, params.agent_id),
         sessions=house.rows.rows(
             page.rows, titles=params.include_derived_titles, last=params.include_last_message
         ),

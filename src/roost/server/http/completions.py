@@ -31,7 +31,7 @@ from roost.server.house import House
 from roost.server.http.asking import Question
 from roost.server.http.entry import Entry
 from roost.server.http.offers import EVENTS, JSON, NOT_FOUND, TAKEN, UNFIT, WRITE, Body, Offer
-from roost.server.http.pages import Json, Turned, read_json
+from roost.server.http.pages import Json, Turned, dismissed, read_json
 from roost.server.http.streams import DONE, Emit, EventStream, event, while_there
 
 CHOSEN_KEY = "x-openclaw-session-key"
@@ -88,7 +88,7 @@ class Completions:
             raise InvalidInput("a caller does not choose its session", hint="name one of its own with `user`")
         if CHOSEN_MODEL in request.headers:
             raise InvalidInput("a caller does not choose an agent's model", hint="set it on the agent")
-        wanted = read_wanted(await read_json(request, COMPLETE))
+        wanted = read_wanted(await read_json(request, COMPLETE, self._house.callers, admitted))
         agent = self._agent(wanted.model, request.headers.get(CHOSEN_AGENT))
         name = _name(request.headers.get(KEY))
         question = Question(
@@ -142,7 +142,7 @@ class Completions:
         with house.callers.staying(admitted) as stay:
             reply = await while_there(request.receive, partial(question.ask, wanted, stay))
         if reply is None:
-            raise Turned(stay.why.status, stay.why.reason, stay.why.kind)
+            raise dismissed(stay)
         if reply.failure is not None:
             raise Turned(UNFIT, reply.failure, "api_error")
         return Json(shape.whole(reply.text, reply.usage, cut=reply.cut))

@@ -29,7 +29,7 @@ from roost.core.hooks import (
 from roost.core.jobs import Wake
 from roost.core.jsonvalue import JsonObject
 from roost.engine.hooks import Hooks, Taken
-from roost.server.endings import Fate, ending
+from roost.server.endings import NOT_YET, Ending, Fate, ending
 from roost.server.house import House, Phase
 from roost.server.http.entry import PeerOf
 from roost.server.http.offers import (
@@ -158,9 +158,9 @@ class HookPage:
 
     async def _read(self, request: Request, hooks: Hooks, call: Call, address: str) -> bytes:
         if hooks.rules.signed(call.name):
-            return await self._unread.read(request, hooks.rules.most_bytes)
+            return await self._unread.read(request, hooks.rules.most_bytes, self._house.callers)
         self._proven(hooks, call, address)
-        return await read_body(request, hooks.rules.most_bytes)
+        return await read_body(request, hooks.rules.most_bytes, self._house.callers)
 
     async def _told(self, taken: Taken) -> Woken | Begun:
         """What was taken, and how the turn came out for who waits for it; what was said is for its session."""
@@ -174,7 +174,10 @@ class HookPage:
         if taken.accepted.duplicate:
             begun["duplicate"] = True
         if order.waits:
-            end = ending(await self._house.engine.waits.for_message(record.inbound.id, LONGEST_WAIT_MS))
+            # Where the gateway leaves meanwhile: it was taken all the same, and need not be sent again.
+            end = Ending(fate=Fate.TIMEOUT, reason=NOT_YET)
+            with self._house.callers.staying():
+                end = ending(await self._house.engine.waits.for_message(record.inbound.id, LONGEST_WAIT_MS))
             begun["status"] = end.fate
             if end.reason is not None:
                 begun["reason"] = end.reason

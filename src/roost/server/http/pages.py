@@ -13,6 +13,8 @@ from starlette.types import Scope as Asgi
 from roost.core.errors import Forbidden, InvalidInput, KeyTaken, NotFound, RoostError
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.protocol.frames import encode, parse
+from roost.server.auth import Admitted
+from roost.server.callers import Callers, Stay
 from roost.server.http.offers import (
     AWAY,
     BAD,
@@ -104,19 +106,26 @@ def turned_away(refused: RoostError) -> Turned:
             return Turned(AWAY, str(refused), "unavailable")
 
 
-async def read_body(request: Request, most: int) -> bytes:
-    """The body, which may be so long and no longer, in bytes and in time."""
-    try:
-        with anyio.fail_after(BODY_S):
-            return await _read(request, most)
-    except TimeoutError:
-        raise Turned(LATE, "the body did not come in time", "timeout") from None
+async def read_body(request: Request, most: int, callers: Callers, admitted: Admitted | None = None) -> bytes:
+    """The body, which may be so long and no longer, in bytes and in time, as long as its sender may stay."""
+    with callers.staying(admitted) as stay:
+        try:
+            with anyio.fail_after(BODY_S):
+                return await _read(request, most)
+        except TimeoutError:
+            raise Turned(LATE, "the body did not come in time", "timeout") from None
+    raise dismissed(stay)
 
 
-async def read_json(request: Request, offer: Offer) -> JsonValue:
+async def read_json(request: Request, offer: Offer, callers: Callers, admitted: Admitted) -> JsonValue:
     """The body that an offer asks for."""
     assert offer.body is not None
-    return as_json(await read_body(request, offer.body.most))
+    return as_json(await read_body(request, offer.body.most, callers, admitted))
+
+
+def dismissed(stay: Stay) -> Turned:
+    """What somebody is told who was sent away."""
+    return Turned(stay.why.status, stay.why.reason, stay.why.kind)
 
 
 def as_json(body: bytes) -> JsonValue:

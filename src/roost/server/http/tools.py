@@ -109,7 +109,10 @@ class Tools:
 
     async def invoke(self, request: Request) -> Response:
         admitted = await self._entry.admit(request, INVOKE)
-        params = read_params("tools.invoke", InvokeParams, await read_json(request, INVOKE))
+        callers = self._house.callers
+        params = read_params(
+            "tools.invoke", InvokeParams, await read_json(request, INVOKE, callers, admitted)
+        )
         name = params.tool or params.name
         if name is None:
             return _refused(BAD, "invalid_request", "tools.invoke requires a tool name")
@@ -122,7 +125,7 @@ class Tools:
             trace=trace_of(request.headers.get("traceparent")) or self._house.new_id(),
             lets=partial(_lets, admitted),
         )
-        with self._house.callers.staying(admitted) as stay:
+        with callers.staying(admitted) as stay:
             try:
                 outcome = await invoke(self._house.engine, caller, wish)
             except NotFound as error:

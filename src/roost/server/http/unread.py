@@ -4,6 +4,7 @@ has taken longest makes room for who comes."""
 import anyio
 from starlette.requests import Request
 
+from roost.server.callers import Callers
 from roost.server.http.offers import AWAY
 from roost.server.http.pages import Turned, read_body
 
@@ -17,7 +18,7 @@ class Unread:
     def __len__(self) -> int:
         return len(self._reading)
 
-    async def read(self, request: Request, most: int) -> bytes:
+    async def read(self, request: Request, most: int, callers: Callers) -> bytes:
         """A body of so many bytes at most. Raises `Turned` for one that had to make room."""
         while len(self._reading) >= max(1, min(MOST, MOST_BYTES // most)):
             longest = next(iter(self._reading))
@@ -26,7 +27,7 @@ class Unread:
         with anyio.CancelScope() as scope:
             self._reading[scope] = None
             try:
-                return await read_body(request, most)
+                return await read_body(request, most, callers)
             finally:
                 self._reading.pop(scope, None)
         raise Turned(AWAY, "too many bodies are being read; send it again", "unavailable", retry_ms=1_000)

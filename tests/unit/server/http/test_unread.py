@@ -3,6 +3,7 @@ import pytest
 from starlette.requests import Request
 from starlette.types import Message
 
+from roost.server.callers import Callers
 from roost.server.http.pages import Turned
 from roost.server.http.unread import MOST, MOST_BYTES, Unread
 
@@ -24,7 +25,7 @@ class Body:
 
 async def _hold(unread: Unread, body: Body, most: int, told: list[tuple[Body, Turned]]) -> None:
     try:
-        await unread.read(body.request, most)
+        await unread.read(body.request, most, Callers())
     except Turned as turned:
         told.append((body, turned))
 
@@ -44,7 +45,7 @@ async def test_so_many_bytes_and_bodies_are_held_and_who_takes_longest_makes_roo
                 await anyio.wait_all_tasks_blocked()
             assert (len(unread), told) == (places, [])
             bodies[-1].came(b"x", more=False)
-            assert await unread.read(bodies[-1].request, most) == b"x"
+            assert await unread.read(bodies[-1].request, most, Callers()) == b"x"
             await anyio.wait_all_tasks_blocked()
             ((longest, turned),) = told
             assert (len(unread), longest) == (places - 1, bodies[0])
