@@ -253,7 +253,7 @@ SELECT body FROM inbound WHERE key = ?;
 INSERT INTO runs (id, key, principal, asker, lane, state, ready_at, body, tenant) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: update_run
-UPDATE runs SET state = ?, ready_at = ?, aside = ?, waits_until = ?, body = ? WHERE id = ?;
+UPDATE runs SET principal = ?, state = ?, ready_at = ?, aside = ?, waits_until = ?, body = ? WHERE id = ?;
 
 -- name: run
 SELECT body FROM runs WHERE id = ?;

@@ -119,7 +119,8 @@ class WorkRows(Rows):
 
     async def update_run(self, run: Run) -> None:
         until = run.outcome.until if run.outcome else None
-        await self._do("update_run", (run.state, run.ready_at, int(run.aside), until, encode(run), run.id))
+        who, aside = str(run.cause.principal), int(run.aside)
+        await self._do("update_run", (who, run.state, run.ready_at, aside, until, encode(run), run.id))
 
     # -- exchanges, completions, bindings ------------------------------------------------------------
 
