@@ -284,7 +284,8 @@ class Without:
         if (
             self._is_theirs(row)
             or row.get("job") in self._theirs.jobs
-            or row.get("id") in self._theirs.letters | self._theirs.runs
+            or row.get("id") in self._theirs.letters
+            or row.get("id") in self._theirs.runs
         ):
             return True
         if any(row.get(name) in self._theirs.runs for name in ("run_id", "batch", "child_run")):
