@@ -20,10 +20,13 @@ from roost.core.inbound import InboundRecord, InboundState, InputMode
 from roost.core.inputs import acting
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
+from roost.core.parking import Waits
 from roost.core.principals import OWNER, Principal, PrincipalKind, person
+from roost.core.runs import Parked
 from roost.ports import Store
 from roost.testing import builders
 from roost.testing.builders import MAIN
+from roost.testing.clock import NOON
 from tests.contract.scenes import (
     MindChangedError,
     Seen,
@@ -131,6 +134,26 @@ async def test_a_run_acts_for_none_of_those_whose_words_it_took_once_they_are_se
         await store.accept_inbound(message, always(steer))
         await store.take_inputs(claim_of(run), as_entries)
         assert await acts_for() == (JOINT, JOINT)
+
+
+@pytest.mark.requirement("P8", "P20")
+async def test_a_run_of_several_people_that_stands_aside_keeps_none_of_them_waiting(
+    store: Store, lease: Lease
+) -> None:
+    await accepted(store, "m-1", "r-1")
+    (run,) = await store.claim_runs(lease, everything)
+    bob = person("loopback", "bob")
+    said = replace(builders.HUMAN, principal=bob)
+    message = replace(builders.inbound("m-2"), principal=bob, provenance=said)
+    await store.accept_inbound(
+        message, always(AcceptInput(inbound=message, run_id="r-1", mode=InputMode.STEER))
+    )
+    await store.take_inputs(claim_of(run), as_entries)
+    own = Parked(at=NOON, setting="budgets", reason="used up", personal=True)
+    await store.reserve(claim_of(run), (), lambda run, found: Waits(ready_at=NOON + 1_000, parked=own))
+    await accepted(store, "m-3", "r-2")
+    (following,) = await store.claim_runs(lease, everything)
+    assert following.id == "r-2"
 
 
 async def test_inputs_that_could_not_be_written_stay_pending(store: Store, lease: Lease) -> None:

@@ -9,8 +9,10 @@ import pytest
 from roost.core.deliveries import Confirmed, Rejected, SendResult
 from roost.core.keys import SessionKey
 from roost.core.messages import Usage
+from roost.core.principals import OWNER
 from roost.core.scopes import DmScope
 from roost.core.sendpolicy import SendAction, SendMatch, SendPolicy, SendRule
+from roost.server.handlers.delivering import delivered
 from roost.testing.scripts import Hang, Say, Spend
 from roost.testing.wires import LocalClient, Refused
 from tests.flows.gateways import ADA, BOB, benches, place
@@ -109,6 +111,20 @@ async def test_who_has_an_answer_delivered_that_can_go_nowhere_is_told_so(opened
         held = await state(**place, idempotencyKey="n-3")
         assert (held["attempted"], held["status"], held["succeeded"]) == (False, "suppressed", False)
         assert "not sent, because of" in held["reason"]
+
+
+async def test_of_an_answer_whose_delivery_is_gone_nobody_is_told_that_it_failed(opened: Opened) -> None:
+    async with opened() as (gate, client):
+        gate.bench.model.add((Say("Dinner at eight."),))
+        await ran(client, **{**DINNER, "to": "bob", "channel": "loopback"})
+        waited = await gate.engine.waits.for_key(OWNER, None, "n-1", 0)
+        assert waited.run is not None
+        gone = replace(waited, run=replace(waited.run, id="gone"))
+        told = await delivered(gate.house, gone, said=True)
+        assert "deliverySucceeded" not in told
+        state = told["deliveryStatus"]
+        assert isinstance(state, dict)
+        assert (state["status"], "succeeded" in state) == ("unknown", False)
 
 
 @pytest.mark.requirement("S6")

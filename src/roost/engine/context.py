@@ -48,6 +48,8 @@ class Context:
         self.entries: list[Entry] = [*work.conversation.entries]
         self._seen = _View(())
         self.told: str | None = None
+        # An earlier build did not write into a run's row that several people speak in it.
+        work.headway.run = acting(work.run, self.entries)
 
     # -- the transcript ------------------------------------------------------------------------------
 

@@ -110,6 +110,12 @@ class Part:
             fallbacks=tuple(rest),
         )
 
+    def beside(self, played: "Part") -> "Part":
+        """By these rules, for who plays on by older ones: without a tool that he lacks, or that his model may not use now."""
+        barred = next((one.without for one in self.fallbacks if one.spec.ref == played.spec.ref), frozenset())
+        his = {tool.spec.name for tool in played.tools} - barred
+        return replace(self, tools=tuple(tool for tool in self.tools if tool.spec.name in his))
+
 
 Cast: TypeAlias = Callable[[Session, Run], Part]
 """Who plays a run. Raises `InvalidInput` where the model that was asked for cannot be had."""

@@ -94,4 +94,4 @@ class Work:
         """The part that tools act by. What the rules take from an agent, or from those who speak, is gone at once; nothing
         else of a run changes."""
         newer = self.recast() if self.recast else None
-        return newer or self.part
+        return newer.beside(self.part) if newer else self.part

@@ -1,6 +1,12 @@
+from dataclasses import replace
+
+import pytest
+
 from roost.core.messages import AssistantMessage, StopReason, Text, Usage, UserMessage
+from roost.core.principals import person
 from roost.engine.context import Context
-from roost.testing.builders import HUMAN
+from roost.testing import builders
+from roost.testing.builders import HUMAN, MAIN
 from tests.unit.engine.scenes import Scene
 
 
@@ -39,3 +45,17 @@ async def test_an_answer_that_broke_off_keeps_no_cache_warm() -> None:
     await context.keep(answered("half", stop=StopReason.ABORTED))
     await context.settle()
     assert len(await scene.bodies()) == 2
+
+
+@pytest.mark.requirement("P8")
+async def test_a_run_that_is_taken_up_again_acts_for_none_of_those_whose_words_it_has() -> None:
+    scene = Scene()
+    run = await scene.claimed()
+    await Context(await scene.work(run)).take_inputs(lambda ahead: None)
+    # As its row stands where an earlier build took what they said.
+    told = builders.said("m-2", "me too", provenance=replace(HUMAN, principal=person("loopback", "bob")))
+    await scene.store.append(MAIN, (replace(told, run_id=run.id),))
+    work = await scene.work(run)
+    assert not work.run.cause.joint
+    Context(work)
+    assert work.run.cause.joint

@@ -12,16 +12,19 @@ from roost.core.effects import Effects
 from roost.core.entries import EntryDraft
 from roost.core.errors import Forbidden
 from roost.core.messages import AssistantMessage, ProvenanceKind, Text, ToolResult, text_of
+from roost.core.models import FailureKind, ModelRef
 from roost.core.recovery import OUTCOME_UNKNOWN, Recovery, recover
 from roost.core.runs import Run, Step, StepKind
 from roost.core.snapshots import RunSnapshot
 from roost.core.tools import ToolOutcome, ToolTraits
-from roost.engine.rules import Part
+from roost.engine.rules import Answerer, Part
 from roost.engine.turn import Turn
+from roost.engine.work import Playing
 from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON
-from roost.testing.scripts import Say, calls
+from roost.testing.scripted import ScriptedModel
+from roost.testing.scripts import Fail, Say, calls
 from tests.unit.engine.scenes import HOME, Doing, Scene, call, everything
 
 PARALLEL = ToolTraits(parallel=True)
@@ -287,6 +290,29 @@ async def test_a_tool_that_was_taken_away_meanwhile_is_refused() -> None:
     scene = Scene(tools=(Doing("act", partial(says, "done")),))
     old = scene.cast(builders.session(), builders.run("r1"))
     ((_, text, failed),) = await played_on(scene, lambda: replace(old, tools=()))
+    assert failed
+    assert "not allowed here now" in text
+
+
+@pytest.mark.requirement("S12")
+@pytest.mark.parametrize(("before", "since"), [("act", ""), ("", "act")])
+async def test_what_a_model_that_took_over_may_not_use_newer_rules_do_not_give_it(
+    before: str, since: str
+) -> None:
+    scene, spare = Scene(tools=(Doing("act", partial(says, "done")),)), ScriptedModel()
+    scene.model.add((Fail(FailureKind.TRANSIENT),))
+    spare.add(calls(call("act")), (Say("done"),))
+    ref = ModelRef("spare", "two")
+
+    def cast(without: str) -> Part:
+        old = scene.cast(builders.session(), builders.run("r1"))
+        voice = Answerer(model=spare, spec=replace(old.spec, ref=ref), without=frozenset({without}))
+        return replace(old, fallbacks=(voice,))
+
+    work = await scene.work(await scene.claimed())
+    work = replace(work, playing=Playing(cast(before)), recast=partial(cast, since))
+    await Turn(work, 5).play()
+    ((_, text, failed),) = results(await scene.bodies())
     assert failed
     assert "not allowed here now" in text
 

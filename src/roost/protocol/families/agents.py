@@ -38,7 +38,7 @@ class Recipient(Params):
 class AgentParams(Recipient):
     """`timeout` in seconds; 0 is none. `to` names the session of a place on a channel, as `send` does, and with `deliver` the
     answer goes there, or to the chat the session was last met in; `result.deliveryStatus` then says what became of it (`status` is
-    `sent`, `failed`, `uncertain`, `suppressed`, `pending`, `no-route` or `silent`). `extraSystemPrompt` stands below the system text of this run. Both are the gateway owner's.
+    `sent`, `failed`, `uncertain`, `suppressed`, `pending`, `no-route`, `silent` or `unknown`). `extraSystemPrompt` stands below the system text of this run. Both are the gateway owner's.
     `label` and `lane` change nothing."""
 
     message: Words

@@ -11,6 +11,7 @@ from roost.server.house import House
 NO_CHAT = "this session was met in no chat: say which with `to`"
 NOTHING = "there was nothing to send"
 GONE = "it is not known any more"
+_UNDECIDED = frozenset({"silent", "pending", "uncertain", "unknown"})
 _STATUS = {
     DeliveryState.INTENT: "pending",
     DeliveryState.SENDING: "pending",
@@ -41,9 +42,7 @@ async def delivered(house: House, waited: Waited, *, said: bool) -> dict[str, Js
 
 def _told(status: str, parts: tuple[Delivery, ...] = (), reason: str | None = None) -> dict[str, JsonValue]:
     """What is not known yet, or nobody will know, neither succeeded nor failed."""
-    known: dict[str, JsonValue] = (
-        {} if status in ("silent", "pending", "uncertain") else {"succeeded": status == "sent"}
-    )
+    known: dict[str, JsonValue] = {} if status in _UNDECIDED else {"succeeded": status == "sent"}
     outcomes: list[JsonValue] = [{"status": _STATUS[part.state]} for part in parts]
     state: JsonObject = {
         "requested": True,

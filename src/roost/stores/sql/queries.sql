@@ -253,7 +253,7 @@ SELECT body FROM inbound WHERE key = ?;
 INSERT INTO runs (id, key, principal, asker, lane, state, ready_at, body, tenant) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: update_run
-UPDATE runs SET state = ?, ready_at = ?, aside = ?, waits_until = ?, body = ? WHERE id = ?;
+UPDATE runs SET principal = ?, state = ?, ready_at = ?, aside = ?, waits_until = ?, body = ? WHERE id = ?;
 
 -- name: run
 SELECT body FROM runs WHERE id = ?;
@@ -312,7 +312,7 @@ SELECT body FROM completions WHERE child_run = ?;
 SELECT body FROM completions WHERE requester = ? AND acknowledged_at IS NULL ORDER BY seq;
 
 -- name: spawned
-SELECT body FROM completions WHERE requester = ? ORDER BY seq;
+SELECT child_run, child, coalesce(body ->> '$.status', 'pending') FROM completions WHERE requester = ? ORDER BY seq;
 
 -- name: batch
 SELECT body FROM completions WHERE requester = ? AND batch = ? ORDER BY seq;
