@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 import orjson
 
@@ -26,41 +25,13 @@ from roost.stores.bodies import dump_body, load_body
 from roost.stores.codec import decode, encode, stored_key
 from roost.stores.names import searched
 from roost.stores.sql.bulk import STEP, TABLES, Batches, Source, Table
+from roost.stores.sql.descent import Descent, Fields
 from roost.stores.sql.rows import Binding
 
-Fields: TypeAlias = dict[str, Binding]
 # Those without words of anybody.
 _PLAIN = frozenset({"gateways", "hostings"})
 _BY_NAME = {table.name: table for table in TABLES}
 _ACTIVE = ("queued", "running", "pending")
-
-
-@dataclass(slots=True)
-class _Timelines:
-    """How generations go on from each other, each `named` as the next one calls it, and those in which something that was
-    said is `heard_in`."""
-
-    named: dict[Binding, Binding] = field(default_factory=dict)
-    bases: dict[Binding, Binding] = field(default_factory=dict)
-    heard_in: set[Binding] = field(default_factory=set)
-
-    def note(self, row: Fields) -> None:
-        self.named[row["session_id"]] = row["id"]
-        self.bases[row["id"]] = row["base_session_id"]
-
-    def hear(self, spoken: set[Binding]) -> None:
-        """What was said in these is heard in what goes on from there, too."""
-        heard: dict[Binding, bool] = {None: False, **dict.fromkeys(spoken, True)}
-        for one in self.bases:
-            way, place = list[Binding](), one
-            while place not in heard:
-                # Whoever comes by again goes in circles.
-                heard[place] = False
-                way.append(place)
-                place = self.named.get(self.bases[place])
-            if heard[place]:
-                heard.update(dict.fromkeys(way, True))
-        self.heard_in.update(one for one in self.bases if heard[one])
 
 
 @dataclass(slots=True)
@@ -75,7 +46,7 @@ class _Theirs:
     runs: set[Binding] = field(default_factory=set)
     traces: set[str] = field(default_factory=set)
     following: set[Binding] = field(default_factory=set)
-    timelines: _Timelines = field(default_factory=_Timelines)
+    descent: Descent = field(default_factory=Descent)
     spoken_in: set[Binding] = field(default_factory=set)
     shared: set[Binding] = field(default_factory=set)
     letters: set[Binding] = field(default_factory=set)
@@ -164,7 +135,7 @@ class Without:
         await self._each_row("runs", self._note_following)
         theirs.told.update(told_id(str(run)) for run in theirs.runs)
         await self._each_row("entries", self._note_told)
-        theirs.timelines.hear(theirs.spoken_in | theirs.generations)
+        theirs.descent.hear(theirs.spoken_in | theirs.generations)
         await self._each_row("entries", self._note_blanked)
         blanked: set[Binding] = set()
         await self._each_row("generations", lambda row: self._note_shared(row, blanked))
@@ -206,7 +177,7 @@ class Without:
             self._theirs.shared_keys.add(row["key"])
 
     def _note_generation(self, row: Fields) -> None:
-        self._theirs.timelines.note(row)
+        self._theirs.descent.note(row)
         if row["session"] in self._theirs.sessions:
             self._theirs.generations.add(row["id"])
 
@@ -386,7 +357,7 @@ class Without:
     def _sums_up_or_tells(self, row: Fields) -> bool:
         """What people wrote about them is not theirs; what tools found in their sessions is."""
         tells = self._told.search(str(row["body"])) is not None
-        if not tells and row["generation"] not in self._theirs.timelines.heard_in:
+        if not tells and row["generation"] not in self._theirs.descent.heard_in:
             return False
         body = load_body(str(row["body"]))
         return isinstance(body, Compaction) or (tells and not isinstance(body, UserMessage))

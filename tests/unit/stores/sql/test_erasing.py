@@ -21,7 +21,8 @@ from roost.stores.bodies import dump_body, load_body
 from roost.stores.codec import encode
 from roost.stores.migrations import steps_in
 from roost.stores.sql.bulk import STEP, TABLES, Batches, Source, Table
-from roost.stores.sql.erasing import Fields, Without
+from roost.stores.sql.descent import Fields
+from roost.stores.sql.erasing import Without
 from roost.stores.sql.rows import Binding
 from roost.stores.sqlite.bulk import COLUMNS as NAMES
 from roost.stores.sqlite.structure import MIGRATIONS

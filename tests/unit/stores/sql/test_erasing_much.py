@@ -1,6 +1,6 @@
 """Somebody is erased who said a lot."""
 
-from roost.stores.sql.erasing import Fields
+from roost.stores.sql.descent import Fields
 from roost.stores.tables import drive
 from tests.growth import grows_linearly
 from tests.unit.stores.sql.test_erasing import EVE, GROUP, Rows, left
