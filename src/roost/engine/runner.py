@@ -65,25 +65,30 @@ class Runner:
     async def run(self, run: Run, lent: Lent = nullcontext) -> None:
         """Play one claimed run. One that is no longer ours is left to whoever has it now."""
         _log.debug("run %s begins", run.id, extra=traced(run))
+        ended = await self._spoken(run, lent)
+        if ended is not None:
+            # Whoever waits for it hears of it first.
+            await cancel_shielded_checkpoint()
+            state = ended.outcome.state if ended.outcome else ended.state
+            _log.info("run %s ended as %s", run.id, state, extra=traced(run))
+
+    async def _spoken(self, run: Run, lent: Lent) -> Run | None:
+        """A run that has ended here. Its end is the last that is heard of it: who could not hear that finds nobody speaking."""
         with self._feed.speaking(run) as voice, self._book.reading() as rules:
             end = await self._end(run, lent, voice, rules)
             if end is None:
-                return
+                return None
             try:
                 over = await until_kept(self._clock, partial(self._finish, run, end))
             except Fenced as error:
                 _log.warning("run %s is given up here: %s", run.id, error, extra=traced(run))
-                return
+                return None
             except Exception:  # noqa: BLE001 — a run without an end would hold its session for good
                 _log.exception("the end of run %s could not be kept as it was", run.id, extra=traced(run))
                 broken = replace(self._failed(RunState.FAILED, RoostError(BROKEN)), spent=end.spent)
                 over = await until_kept(self._clock, partial(self._finish, run, broken))
             voice.over(over)
-            # Whoever waits for it hears of it first.
-            await cancel_shielded_checkpoint()
-            ended = over.run
-            state = ended.outcome.state if ended.outcome else ended.state
-            _log.info("run %s ended as %s", run.id, state, extra=traced(run))
+            return over.run
 
     async def give_up(self, lease: Lease, run: Run) -> None:
         """End a run that yielded and that nobody went on with until its time was over."""

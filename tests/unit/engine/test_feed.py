@@ -4,16 +4,17 @@ from itertools import pairwise
 
 import anyio
 import pytest
+from anyio.lowlevel import checkpoint
 
 from roost.core.errors import Forbidden, NotFound, RoostError
 from roost.core.events import Event, EventKind
-from roost.core.feeds import FeedItem, ListItem, SessionChanged, Shown
+from roost.core.feeds import FeedItem, ListGap, ListItem, SessionChanged, Shown
 from roost.core.keys import SessionKey
 from roost.core.previews import Preview, RunBegan, RunOver, SpokenText, ToolOver, ToolPrinted
 from roost.core.principals import OWNER, person
 from roost.core.runs import Request
 from roost.core.visibility import AgentCaller, Caller, PersonCaller
-from roost.engine.ears import PACE_MS
+from roost.engine.ears import MOST_WAITING, PACE_MS
 from roost.engine.feed import Feed
 from roost.engine.rulebook import Rulebook
 from roost.engine.runner import Runner
@@ -259,3 +260,26 @@ async def test_a_listener_who_left_in_the_middle_is_no_longer_told() -> None:
             while not isinstance(spoken(await anext(items)), SpokenText):
                 pass
         group.cancel_scope.cancel()
+
+
+@pytest.mark.requirement("P14")
+@pytest.mark.parametrize("turns", range(40))
+async def test_who_fell_behind_and_comes_back_expects_only_what_will_be_said(turns: int) -> None:
+    """After so many turns of the loop: what ended unheard is never waited for, the store tells of it."""
+    scene = Listening()
+    scene.model.add((Say("Done."),))
+    feed, run = scene.feed(), await scene.claimed(request=Request(reply_to=CHAT))
+    async with feed.subscribe_all(ME) as items, anyio.create_task_group() as group:
+        with feed.speaking(builders.run("loud", SIDE)) as loud:
+            loud.begin(builders.session(SIDE))
+            for _ in range(MOST_WAITING + 1):
+                loud.tool_began(call("act"))
+        group.start_soon(Runner(scene.store, scene.clock, Rulebook(scene.rules), Stops(), feed).run, run)
+        for _ in range(turns):
+            await checkpoint()
+        assert isinstance(await anext(items), ListGap)
+        with anyio.fail_after(5):
+            while items.expects(run.id):
+                item = await anext(items)
+                if isinstance(spoken(item), RunOver):
+                    return
