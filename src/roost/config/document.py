@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from roost.config.problems import Problem, path_text
 from roost.config.section import Loc
 
+WHOLE = "the document"
+
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _LARGEST_NUMBER = 2**63
@@ -22,7 +24,7 @@ class Document:
     problems: list[Problem] = field(default_factory=list)
 
     def refuse(self, loc: Loc, reason: str) -> None:
-        self.problems.append(Problem(path=path_text(loc), reason=reason))
+        self.problems.append(Problem(path=path_text(loc) or WHOLE, reason=reason))
 
 
 def fill(value: object, environ: Mapping[str, str]) -> Document:

@@ -143,7 +143,7 @@ def _main_name(found: object) -> str:
     except InvalidInput:
         raise SpellingError from None
     if (
-        name in _RESERVED
+        name.lower() in _RESERVED
         or ":" in name
         or str(key) != f"agent:main:{name}"
         or SessionKey.parse(str(key)) != key

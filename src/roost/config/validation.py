@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 
 from roost.config.amounts import SpellingError
 from roost.config.catalogue import keys
-from roost.config.document import Document
+from roost.config.document import WHOLE, Document
 from roost.config.problems import ConfigRefused, Problem, nearest, path_text
 from roost.config.secretfields import Surroundings
 from roost.config.section import Loc, Section
@@ -77,7 +77,7 @@ def _without(value: object, places: Iterable[Loc]) -> object:
 
 def _problem(error: ErrorDetails, document: Document) -> Problem:
     loc = error["loc"]
-    path = path_text(loc[:-1] if loc[-1:] == (KEY,) else loc) or "the document"
+    path = path_text(loc[:-1] if loc[-1:] == (KEY,) else loc) or WHOLE
     shape = shape_at(Settings, loc)
     match error["type"]:
         case "conflict":

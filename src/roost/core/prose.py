@@ -6,7 +6,7 @@ removed. Each filter is one pass over the text. Redaction and caps are elsewhere
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import TypeAlias
 
@@ -195,6 +195,23 @@ def _tool_tag(tag: re.Match[str]) -> _Tag:
     return _Tag(tag.start(), tag.end(), tag["name"].lower().removesuffix("s"), role)
 
 
+_PLACEHOLDER = re.compile(r"[ \t]+<[A-Za-z]")
+
+
+def _surely_tool_xml(draft: _Draft) -> Iterator[Cut]:
+    """The same, but `<function> <name>` in a line that says how something is called is no call that never closed."""
+    found = list(_TOOL_TAG.finditer(draft.prose))
+    last_close = {tag.name: tag.start for tag in map(_tool_tag, found) if tag.role is _Role.CLOSES}
+
+    def judged(match: re.Match[str]) -> _Tag:
+        tag = _tool_tag(match)
+        is_bare = not match["rest"].strip() and _PLACEHOLDER.match(draft.prose, tag.end) is not None
+        is_talk = tag.role is _Role.OPENS and is_bare and last_close.get(tag.name, -1) < tag.start
+        return replace(tag, role=_Role.MENTIONED) if is_talk else tag
+
+    return _blocks(map(judged, found))
+
+
 _PARAMETER = re.compile(r"(?i)<(?P<close>/?)\s*(?:[\w-]{1,32}:)?parameter\b[^<>\0]*>")
 
 
@@ -370,5 +387,7 @@ _LEAKS: tuple[_Filter, ...] = (
 
 _TALKED_ABOUT = (_memories, _scaffolding, _thinking)
 _SURE_LEAKS: tuple[_Filter, ...] = tuple(
-    _sure(one) if one in _TALKED_ABOUT else one for one in _LEAKS if one is not _trace_lines
+    _sure(one) if one in _TALKED_ABOUT else _surely_tool_xml if one is _tool_xml else one
+    for one in _LEAKS
+    if one is not _trace_lines
 )

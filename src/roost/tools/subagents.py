@@ -18,6 +18,7 @@ from roost.core.childviews import (
 )
 from roost.core.effects import Effects, EndRun, RequestStop
 from roost.core.endings import completes, visible
+from roost.core.entries import Entry
 from roost.core.errors import InvalidInput
 from roost.core.exchanges import CompletionStatus
 from roost.core.figures import counted
@@ -28,7 +29,7 @@ from roost.core.models import ToolSpec
 from roost.core.notices import derived_id
 from roost.core.queries import HistoryQuery, SessionQuery
 from roost.core.redaction import SecretScanner, redact
-from roost.core.runs import StopRequest
+from roost.core.runs import RunKind, StopRequest
 from roost.core.sessions import Session
 from roost.core.spawning import run_of
 from roost.core.steering import Steered, Word, steer
@@ -250,9 +251,14 @@ class Subagents:
         )
         for entry in reversed((await self._store.history(query)).entries):
             said = visible(text_of(entry.body)) if isinstance(entry.body, AssistantMessage) else None
-            if said:
+            if said and not await self._is_announced(entry):
                 return said
         return None if not view.task else view.task.result
+
+    async def _is_announced(self, entry: Entry) -> bool:
+        """Whether it was said to the chat of its requester, of what came of its task."""
+        run = None if entry.run_id is None else await self._store.run(entry.run_id)
+        return run is not None and run.request.kind is RunKind.ANNOUNCE
 
     # -- acting --------------------------------------------------------------------------------------
 

@@ -17,10 +17,10 @@ from roost.core.jsonl import Malformed, read_object
 from roost.core.jsonvalue import JsonObject, as_object, as_text
 from roost.core.keys import SessionKey
 from roost.core.queries import Cursor, SessionQuery
-from roost.core.sessions import Generation, Session
+from roost.core.sessions import Generation, Labels, Session
 from roost.locks import FileLock
 from roost.ports import Clock, SecretScanner, Store
-from roost.transfer.cleaning import masked, masking
+from roost.transfer.cleaning import Clean, masked, masked_fields, masking
 from roost.transfer.export import added_lines, export_transcript, file_name, files_of
 from roost.transfer.exportfolder import opened_privately, part_of
 from roost.transfer.layout import Layout
@@ -137,7 +137,7 @@ class Mirror:
         for name, generation in zip(names, written, strict=True):
             await self._write(folder / name, generation, generations)
         await to_thread.run_sync(_remove, folder, tuple(name for name in before if name not in names))
-        row = None if session is None else _row(session, names)
+        row = None if session is None else _row(session, names, self._clean)
         if row == index.get(str(key)):
             return
         if row is None:
@@ -182,8 +182,8 @@ def forget_mirrored(home: Path, folder: Path) -> None:
     _save(folder, others)
 
 
-def _row(session: Session, names: list[str]) -> JsonObject:
-    labels, counters, times = session.labels, session.counters, session.times
+def _row(session: Session, names: list[str], clean: Clean) -> JsonObject:
+    counters, times = session.counters, session.times
     fields: JsonObject = {
         "sessionId": session.session_id,
         "sessionFile": names[-1] if names else None,
@@ -191,17 +191,23 @@ def _row(session: Session, names: list[str]) -> JsonObject:
         "createdAt": times.created,
         "updatedAt": times.updated,
         "sessionStartedAt": times.started,
-        "label": labels.label,
-        "displayName": labels.display_name,
-        "subject": labels.subject,
-        "room": labels.room,
-        "space": labels.space,
+        **masked_fields(_called(session.labels), clean),
         "inputTokens": counters.input,
         "outputTokens": counters.output,
         "totalTokens": counters.total,
         "compactionCount": counters.compactions,
     }
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _called(labels: Labels) -> JsonObject:
+    return {
+        "label": labels.label,
+        "displayName": labels.display_name,
+        "subject": labels.subject,
+        "room": labels.room,
+        "space": labels.space,
+    }
 
 
 def _files(row: JsonObject | None) -> tuple[str, ...]:

@@ -47,6 +47,11 @@ def test_null_is_a_problem_not_an_absence() -> None:
     assert [problem.path for problem in document.problems] == ["a.b", "c[0]"]
 
 
+def test_a_document_that_is_wrong_as_a_whole_has_a_place_too() -> None:
+    (problem,) = fill(None, {}).problems
+    assert str(problem).startswith("the document: found null")
+
+
 def test_a_null_character_is_a_problem() -> None:
     [problem] = fill({"a": "work\0space"}, {}).problems
     assert (problem.path, "null character" in problem.reason) == ("a", True)

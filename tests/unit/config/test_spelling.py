@@ -41,7 +41,20 @@ def test_the_main_session_may_have_any_name_of_its_own(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["direct:1", "cron:x", "telegram:group:1", "node-7", "global", "unknown", "current", "a:b", "x\x00"],
+    [
+        "direct:1",
+        "cron:x",
+        "telegram:group:1",
+        "node-7",
+        "global",
+        "unknown",
+        "current",
+        "Current",
+        "GLOBAL",
+        "Unknown",
+        "a:b",
+        "x\x00",
+    ],
 )
 def test_the_main_session_cannot_take_the_name_of_another_kind(name: str) -> None:
     assert "session.mainKey" in refused({"session": {"mainKey": name}})

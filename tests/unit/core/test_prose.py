@@ -193,6 +193,8 @@ def test_silence_says_nothing(text: str, left: str) -> None:
         "A line like [Tool Result for ID 1] comes before what a tool found.",
         "How it works:\ntool call: a model asks for one.",
         "\U0001f527 exec: here are the three steps.",
+        "Deploy with: tool <function> <region>\nThen look at the log.",
+        "<function> <region> [--now]\nThen look at the log.",
     ],
 )
 def test_who_is_answered_loses_no_line_to_a_mark_that_may_be_talked_about(text: str) -> None:
@@ -208,6 +210,9 @@ def test_who_is_answered_loses_no_line_to_a_mark_that_may_be_talked_about(text: 
     ("<think>a</think> <think>b", ""),
     ("Yes. <think>hm</think>And <think> opens one.", "Yes. And <think> opens one."),
     (f"Yes. <tool_call>{CALL}", "Yes."),
+    ("Yes. <tool_call> <name>x</name> </tool_call>", "Yes."),
+    ("Yes. <tool_call>\n<name>x</name>", "Yes."),
+    (f"Say <function> <name>. <tool_call>{CALL}</tool_call>", "Say <function> <name>."),
     ("Done.\nNO_REPLY", "Done."),
     (" REPLY_SKIP\n", ""),
 )

@@ -8,16 +8,23 @@ import anyio
 import pytest
 
 from roost.core.childviews import MOST_CHILDREN
-from roost.core.effects import AcknowledgeCompletion, EndRun, KillInput, OweCompletion, SettleCompletion
+from roost.core.effects import (
+    AcknowledgeCompletion,
+    EndRun,
+    KillInput,
+    OweCompletion,
+    QueueRun,
+    SettleCompletion,
+)
 from roost.core.exchanges import Cleanup, CompletionStatus
 from roost.core.keys import SessionKey
 from roost.core.leases import Gateway
 from roost.core.notices import derived_id
 from roost.core.rights import Rights
-from roost.core.runs import Outcome, RunState
+from roost.core.runs import Outcome, Request, RunKind, RunState
 from roost.core.sources import child_key
 from roost.core.visibility import Level
-from roost.testing.builders import answered
+from roost.testing.builders import answered, run
 from roost.tools.sessions_spawn import SessionsSpawn
 from roost.tools.subagents import Subagents
 from tests import samples
@@ -146,6 +153,19 @@ async def test_a_wait_returns_what_was_said_or_what_went_wrong(nest: Nest) -> No
     assert said["children"][0]["result"] == "it is 5"
     broken = await nest.ask(action="wait", target="b")
     assert broken["children"][0]["error"] == "it broke"
+
+
+async def test_a_wait_returns_what_a_child_found_also_where_that_has_been_announced(nest: Nest) -> None:
+    child = await nest.end(0)
+    announcing = run("tells", child, request=Request(kind=RunKind.ANNOUNCE))
+    over = Outcome(state=RunState.DONE, at=nest.house.clock.now())
+    await change(
+        nest.house.store, QueueRun(run=announcing), EndRun(run_id=announcing.id, outcome=over), key=child
+    )
+    told = replace(answered("e2", "Result: 5\nNotes: none"), run_id=announcing.id)
+    await nest.house.store.append(child, (answered("e1", "it is 5"), told))
+    waited = await nest.ask(action="wait", target="a")
+    assert waited["children"][0]["result"] == "it is 5"
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from roost.core.effects import DeleteSession
 from roost.core.imports import ImportedGeneration, ImportedSession
 from roost.core.keys import SessionKey
 from roost.core.redaction import ExactValues
+from roost.core.sessions import Labels
 from roost.ports import Store
 from roost.scanners.stdlib import StdlibScanner
 from roost.stores.memory import MemoryStore
@@ -115,6 +116,18 @@ async def test_no_secret_is_in_a_file(store: MemoryStore, tmp_path: Path) -> Non
 
 
 @pytest.mark.requirement("D36", "D37")
+@pytest.mark.requirement("P24")
+async def test_no_secret_is_in_the_index(store: MemoryStore, tmp_path: Path) -> None:
+    generation = ImportedGeneration(session_id="s1", opened_at=NOON, drafts=())
+    named = Labels(label="home", display_name=f"Ann, {SECRET}", subject=SECRET)
+    row = builders.session(MAIN)._replace(session_id="s1", labels=named)
+    await store.import_session(ImportedSession(session=row, generations=(generation,)))
+    await followed(store, tmp_path)
+    written = json.loads((tmp_path / "main" / INDEX).read_text())[str(MAIN)]
+    assert (written["label"], written["sessionFile"]) == ("home", "s1.jsonl")
+    assert SECRET not in str(written)
+
+
 async def test_the_files_of_a_session_that_is_removed_go_with_it(store: MemoryStore, tmp_path: Path) -> None:
     await begun(store, MAIN, "s1")
     await begun(store, TOPIC, "s2")

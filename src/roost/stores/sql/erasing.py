@@ -243,7 +243,8 @@ class Without:
         """What in a text of the gateway's own speaks of them: who they are, their sessions, their chats."""
         plain = {*self._names, *self._theirs.keys}
         words = sorted(map(re.escape, plain | {encode(one)[1:-1] for one in plain}))
-        named = rf"(?<![\w:-])(?:{'|'.join(words)})(?![\w%-])"
+        # What goes on is somebody else's id; a dot may also end a sentence.
+        named = rf"(?<![\w:-])(?:{'|'.join(words)})(?![\w%-]|[.@+]\w)"
         return re.compile("|".join((named, *(_address_pattern(one) for one in self._person.identities))))
 
     # -- what is left --------------------------------------------------------------------------------

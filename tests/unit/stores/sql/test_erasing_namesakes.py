@@ -4,8 +4,9 @@ import pytest
 
 from roost.core.identities import IdentityLink
 from roost.stores.bodies import dump_body
+from roost.stores.sql.erasing import Fields
 from roost.testing.builders import said
-from tests.unit.stores.sql.test_erasing import EVE, Rows, eve, left
+from tests.unit.stores.sql.test_erasing import EVE, HERS, Rows, eve, left
 
 
 @pytest.mark.requirement("F11")
@@ -37,3 +38,20 @@ async def test_a_session_under_her_id_alone_that_nobody_else_had_is_hers() -> No
     found = await left(rows)
     assert found.keys() == {"ledger"}
     assert "direct:7" not in str(found["ledger"])
+
+
+@pytest.mark.requirement("F11")
+@pytest.mark.parametrize(
+    ("table", "fields"),
+    [
+        ("exchanges", {"requester": "agent:main:main", "target": f"{HERS}.smith"}),
+        ("exchanges", {"requester": f"{HERS}@example.org:thread:1", "target": "agent:main:main"}),
+        ("denials", {"principal": "owner", "reason": f"not {EVE}.smith"}),
+        ("devices", {"body": f'{{"principal":"{EVE}+1"}}'}),
+    ],
+)
+async def test_who_has_an_id_that_begins_as_hers_does_loses_nothing(table: str, fields: Fields) -> None:
+    rows = Rows()
+    rows.add("sessions", id=1, key=HERS, principal=str(EVE))
+    rows.add(table, **fields)
+    assert (await left(rows))[table] == rows.held[table]
