@@ -147,7 +147,7 @@ async def test_plain_requests_to_the_demo_model_work_without_any_configuration(t
     assert "tools.sessions.visibility" in listed
     assert found.splitlines()[-1] == "- main: hello there"
     assert "- user: hello there" in history
-    assert "Model: demo/demo (the model of agent main)" in status
+    assert "Model: demo/demo (no model is configured)" in status
     assert "There is no such session" in nowhere
 
 

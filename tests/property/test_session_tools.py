@@ -18,6 +18,7 @@ from roost.core.principals import OWNER, Principal, person
 from roost.core.reach import SessionReach
 from roost.core.references import resolve
 from roost.core.runs import Cause
+from roost.core.statuscard import AnsweringModel
 from roost.core.tools import Invocation, Place
 from roost.core.visibility import (
     SANDBOX_TEXT,
@@ -47,6 +48,8 @@ AGENTS = ("main", "ops")
 PEOPLE = (OWNER, person("telegram", "1"), person("telegram", "2"))
 SCANNER = StdlibScanner()
 SPEC = ModelSpec(ref=ModelRef("demo", "demo"), context_window=1_000, max_tokens=10)
+
+ANSWERING = AnsweringModel(name="demo/demo", reason="the only one")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +117,7 @@ class World:
         self.history = SessionsHistory(access, SCANNER)
         self.search = SessionsSearch(access, SCANNER)
         self.status = SessionStatus(
-            access, Models(find=lambda name: SPEC, of_agent=lambda agent: "demo/demo")
+            access, Models(find=lambda name: SPEC, answering=lambda session: ANSWERING)
         )
         self.call = Invocation(
             run_id="r1",

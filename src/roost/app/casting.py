@@ -8,7 +8,7 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import TypeAlias
 
-from roost.app.toolpolicies import ToolTurn, is_sandboxed, level_of, policy_of, spawns_of
+from roost.app.toolpolicies import ToolTurn, is_sandboxed, level_of, level_passed_on, policy_of, spawns_of
 from roost.config import Loaded, policies
 from roost.config.agents import Agent
 from roost.config.casting import persona
@@ -110,7 +110,7 @@ class Director:
                 allow=frozenset(tool.spec.name for tool in tools),
                 sandboxed=place.sandboxed,
                 network=place.network or not place.sandboxed,
-                level=level_of(self._settings, session),
+                level=level_passed_on(self._settings, agent, session, sandboxed=place.sandboxed),
                 spawns=spawns,
             ),
             context=self._context,

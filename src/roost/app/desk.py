@@ -8,7 +8,9 @@ from roost.app.spawnrules import spawn_rules
 from roost.app.zones import zone_of
 from roost.config import Loaded, policies
 from roost.config.agents import Agent
+from roost.config.casting import persona
 from roost.core.addresses import Account
+from roost.core.casting import answering
 from roost.core.delegation import Delegation
 from roost.core.errors import InvalidInput
 from roost.core.listing import Glance
@@ -17,6 +19,7 @@ from roost.core.reach import SessionReach
 from roost.core.sending import SendRules
 from roost.core.sessions import Session
 from roost.core.spawnwishes import SpawnRules
+from roost.core.statuscard import AnsweringModel
 from roost.core.visibility import Level
 from roost.engine.zones import zones_of
 from roost.models.demo import SPEC as DEMO
@@ -69,6 +72,7 @@ class Desk:
         self._stop = stop
         self._zones = zones_of(zone_of(loaded))
         self._terms: dict[str, _Terms] = {}
+        self._personas = {one.id: persona(one, DEMO) for one in self._settings.agents.list}
         self._agents = tuple(map(_known_agent, self._settings.agents.list))
 
     def tools(self, agent: Agent, level: Level) -> tuple[Tool, ...]:
@@ -80,7 +84,7 @@ class Desk:
             SessionsHistory(access, self._scanner),
             SessionsSearch(access, self._scanner),
             SessionsSend(access, self._scanner, terms.sending),
-            SessionStatus(access, Models(find=self._model, of_agent=self._model_of)),
+            SessionStatus(access, Models(find=self._model, answering=self._answering)),
             SessionsSpawn(access, terms.spawning),
             SessionsYield(access),
             Subagents(access, self._scanner, self._stop),
@@ -103,9 +107,11 @@ class Desk:
     def _model(self, name: str) -> ModelSpec:
         return self._registry.catalogue.ask_for(name)
 
-    def _model_of(self, agent: str) -> str:
-        known = (one.model.primary for one in self._settings.agents.list if one.id == agent)
-        return next(known, None) or str(DEMO.ref)
+    def _answering(self, session: Session) -> AnsweringModel:
+        name = session.key.agent or self._settings.agents.default.id
+        # Nobody answers any more for an agent that is gone; what it has left is asked about all the same.
+        known = self._personas.get(name) or persona(Agent(id=name), DEMO)
+        return answering(session, known, self._registry.catalogue)
 
     def transcript_path_of(self, session: Session | Glance) -> str | None:
         agent = session.key.agent or self._settings.agents.default.id

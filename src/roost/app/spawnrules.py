@@ -1,6 +1,7 @@
 """What is configured about the children of an agent, as the tools that spawn and look after them go by it."""
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from roost.app.toolpolicies import rights_of_child
 from roost.config import Settings, policies
@@ -8,6 +9,7 @@ from roost.config.agents import Agent
 from roost.core.addresses import Account
 from roost.core.catalogue import Catalogue
 from roost.core.spawnwishes import ChildAgent, Models, SpawnRules, ThreadRules
+from roost.core.visibility import Level
 from roost.models.demo import SPEC as DEMO
 
 
@@ -21,8 +23,11 @@ def spawn_rules(
     def child(name: str, depth: int) -> ChildAgent:
         found = agents[name]
         chosen = found.subagents.model
+        rights = rights_of_child(settings, found, depth)
+        if not _sees(settings, agent.id, name):
+            rights = replace(rights, level=min(rights.level, Level.TREE))
         return ChildAgent(
-            rights=rights_of_child(settings, found, depth),
+            rights=rights,
             model=chosen.primary if chosen else None,
             own_model=found.model.primary or str(DEMO.ref),
         )
@@ -40,3 +45,10 @@ def spawn_rules(
             policy=policies.thread_policy(settings), known=lambda address: address.served_by in threads
         ),
     )
+
+
+def _sees(settings: Settings, agent: str, other: str) -> bool:
+    """Whether sessions of an agent may look into those of another, which they would else do through a child of that one."""
+    a2a = policies.agent_to_agent(settings)
+    crosses = settings.tools.sessions.visibility is Level.ALL and a2a.enabled
+    return agent == other or (crosses and a2a.names(agent) and a2a.names(other))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from roost.config import Settings
 from roost.config.agents import Agent
 from roost.config.channels import ChatTools as ChatToolsSection
-from roost.config.policies import identity_links
+from roost.config.policies import identity_links, sandbox_lifted
 from roost.config.sandbox import SandboxMode
 from roost.config.tools import ToolScope
 from roost.core import toolnames
@@ -34,6 +34,13 @@ def level_of(settings: Settings, session: Session) -> Level:
     """How far the session tools of a session reach: of a child, no further than its requester's did."""
     own, terms = settings.tools.sessions.visibility, session.lineage.terms
     return own if terms is None else min(own, terms.rights.level)
+
+
+def level_passed_on(settings: Settings, agent: Agent, session: Session, *, sandboxed: bool) -> Level:
+    """The most that a session may give to children: what its own sandbox keeps from it is kept from them, also from those
+    of an agent that is not kept so."""
+    level = level_of(settings, session)
+    return min(level, Level.TREE) if sandboxed and not sandbox_lifted(agent) else level
 
 
 def spawns_of(agent: Agent, session: Session) -> int:

@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 from roost.core.catalogue import Catalogue
+from roost.core.errors import RoostError
 from roost.core.keys import CHILD_KINDS
 from roost.core.models import FailureKind, ModelFailed, ModelSpec
 from roost.core.runs import Request
 from roost.core.sessions import Session
+from roost.core.statuscard import AnsweringModel
 from roost.core.terms import Terms
 from roost.core.thinking import ThinkingLevel, levels
 
@@ -51,18 +53,36 @@ class Casting:
     fallbacks: tuple[Player, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """The model that a run should use, by name, and why. One that was `asked` for has to be on the allow list."""
+
+    model: str
+    reason: str
+    asked: bool = False
+
+    def found(self, catalogue: Catalogue) -> ModelSpec:
+        return catalogue.ask_for(self.model) if self.asked else catalogue.find(self.model)
+
+
+def answering(session: Session, persona: Persona, catalogue: Catalogue) -> AnsweringModel:
+    """Who answers next in a session; a model that cannot be had now is told as such."""
+    named = _named(Request(), session, persona)
+    try:
+        spec = named.found(catalogue)
+    except RoostError:
+        window = session.counters.context_window or None
+        reason = f"{named.reason}; it cannot be used now"
+        return AnsweringModel(name=named.model, reason=reason, window=window)
+    return AnsweringModel(name=str(spec.ref), reason=named.reason, window=spec.context_window)
+
+
 def cast(request: Request, session: Session, persona: Persona, catalogue: Catalogue) -> Casting:
     """Who plays a run. What the run or the session names must be on the allow list; a name nobody has is refused."""
-    models, reason = _configured(session, persona)
+    named = _named(request, session, persona)
+    spec = named.found(catalogue)
+    spare = [catalogue.find(name) for name in _configured(session, persona)[0].fallbacks]
     terms = session.lineage.terms or Terms()
-    if asked := request.model or session.overrides.model:
-        spec = catalogue.ask_for(asked)
-        reason = "asked for by this run" if request.model else "set on this session"
-    elif terms.model:
-        spec, reason = catalogue.find(terms.model), "given to this session when it was spawned"
-    else:
-        spec = catalogue.find(models.primary)
-    spare = [catalogue.find(name) for name in models.fallbacks]
     level = request.thinking or session.overrides.thinking or terms.thinking
     if level is None and session.key.kind in CHILD_KINDS:
         level = persona.child_thinking
@@ -71,7 +91,7 @@ def cast(request: Request, session: Session, persona: Persona, catalogue: Catalo
         return Player(spec=one, thinking=level if level in levels(one) else None)
 
     others = dict.fromkeys(one for one in spare if one.ref != spec.ref)
-    return Casting(player=player(spec), reason=reason, fallbacks=tuple(map(player, others)))
+    return Casting(player=player(spec), reason=named.reason, fallbacks=tuple(map(player, others)))
 
 
 def helps(failed: ModelFailed) -> bool:
@@ -81,6 +101,18 @@ def helps(failed: ModelFailed) -> bool:
 
 def fallback_reason(asked: ModelSpec, reason: str, failed: ModelFailed) -> str:
     return f"fallback because {asked.ref} ({reason}) failed: {failed.kind}, {failed.message}"
+
+
+def _named(request: Request, session: Session, persona: Persona) -> Named:
+    terms = session.lineage.terms or Terms()
+    if request.model:
+        return Named(model=request.model, reason="asked for by this run", asked=True)
+    if session.overrides.model:
+        return Named(model=session.overrides.model, reason="set on this session", asked=True)
+    if terms.model:
+        return Named(model=terms.model, reason="given to this session when it was spawned")
+    models, reason = _configured(session, persona)
+    return Named(model=models.primary, reason=reason)
 
 
 def _configured(session: Session, persona: Persona) -> tuple[ModelChain, str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from roost.core import toolnames
 from roost.core.effects import ChangeSession, Effects
-from roost.core.errors import Forbidden, RoostError
+from roost.core.errors import Forbidden
 from roost.core.exchanges import CompletionStatus
 from roost.core.jsonvalue import JsonValue
 from roost.core.keys import KeyKind, SessionKey
@@ -30,10 +30,11 @@ LOOKED_BACK = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Models:
-    """What there is to choose from: `find` raises what is wrong with a name, `of_agent` is what is used unset."""
+    """What there is to choose from: `find` raises what is wrong with a name, `answering` says who answers next in a
+    session, and why."""
 
     find: Callable[[str], ModelSpec]
-    of_agent: Callable[[str], str]
+    answering: Callable[[Session], AnsweringModel]
 
 
 class SessionStatus:
@@ -118,7 +119,7 @@ class SessionStatus:
             session=session,
             key=self._access.shown(session.key, invocation),
             now=self._access.clock.now(),
-            model=self._model(session),
+            model=self._models.answering(session),
             context=session.counters.total or await self._last_counted(session),
             usage=await store.usage(LedgerQuery(key=session.key)),
             active=active,
@@ -127,18 +128,6 @@ class SessionStatus:
                 *await self._linked(session.key, active, invocation),
             ),
         )
-
-    def _model(self, session: Session) -> AnsweringModel:
-        agent = session.key.agent or self._access.reach.agent
-        own = session.overrides.model
-        name = own or self._models.of_agent(agent)
-        reason = "set on this session" if own else f"the model of agent {agent}"
-        window: int | None = session.counters.context_window or None
-        try:
-            window = self._models.find(name).context_window
-        except RoostError:
-            reason = f"{reason}; it cannot be used now"
-        return AnsweringModel(name=name, reason=reason, window=window)
 
     async def _last_counted(self, session: Session) -> int | None:
         """The size of the context as the transcript has it, where the row has none."""

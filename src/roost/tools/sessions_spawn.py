@@ -84,7 +84,8 @@ class SessionsSpawn:
                 },
                 "model": {
                     "type": "string",
-                    "description": "Model to use, `provider/model` or an alias. Default: as configured, else yours.",
+                    "description": "Model to use, `provider/model` or an alias. Default: as configured, else yours, or that of "
+                    "the other agent.",
                 },
                 "thinking": {"type": "string", "description": "How long to think: off, low, medium, high …"},
                 "runTimeoutSeconds": {
@@ -119,7 +120,8 @@ class SessionsSpawn:
                 "context": {
                     "type": "string",
                     "enum": [str(one) for one in SpawnContext],
-                    "description": "`fork` lets it begin with this conversation. Default: isolated.",
+                    "description": "`fork` lets it begin with this conversation. Default: isolated; with `thread`, for "
+                    "your own agent, `fork` unless configured otherwise.",
                 },
                 "cwd": {"type": "string", "description": "Folder of your workspace in which it works."},
             },

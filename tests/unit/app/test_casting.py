@@ -10,11 +10,12 @@ from roost.clock import SystemClock
 from roost.config import load
 from roost.core.errors import Forbidden, NotFound
 from roost.core.keys import KeyKind, SessionKey
-from roost.core.rights import Rights
+from roost.core.rights import Rights, of_child
 from roost.core.runs import Request, RunKind
 from roost.core.sessions import Lineage, Session
 from roost.core.terms import Terms
 from roost.core.tools import ProgramLimits, WorkspaceAccess
+from roost.core.visibility import Level
 from roost.engine.rules import Part
 from roost.testing import builders
 from roost.testing.builders import MAIN
@@ -109,6 +110,29 @@ async def test_a_sandbox_has_the_network_only_where_whoever_spawned_it_has_it(tm
     session = builders.session(CHILD)._replace(lineage=lineage)
     part = await cast_session(tmp_path, session, sandbox=sandbox)
     assert (part.place.network, part.rights.network) == (False, False)
+
+
+@pytest.mark.requirement("S15", "D30")
+@pytest.mark.parametrize(
+    ("sandbox", "level"),
+    [
+        ({"mode": "all"}, Level.TREE),
+        ({"mode": "all", "sessionToolsVisibility": "all"}, Level.ALL),
+        ({"mode": "non-main"}, Level.ALL),
+    ],
+)
+async def test_what_a_sandbox_keeps_from_a_session_no_child_of_it_is_given(
+    tmp_path: Path, sandbox: dict[str, str], level: Level
+) -> None:
+    tools = {"sessions": {"visibility": "all"}}
+    document = {"agents": {"list": [{"id": "main", "sandbox": sandbox}]}, "tools": tools}
+    (tmp_path / "roost.json").write_text(json.dumps(document))
+    loaded = load({"ROOST_HOME": str(tmp_path)})
+    async with open_models(loaded.settings, SystemClock()) as models:
+        director = Director(loaded, models, UTC, lambda agent, level: ())
+        rights = director.cast(builders.session(MAIN), builders.run("r", MAIN)).rights
+    assert rights.level is level
+    assert of_child(rights, Rights(level=Level.ALL)).level is level
 
 
 async def test_a_run_that_saves_notes_may_do_nothing_else(tmp_path: Path) -> None:

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from roost.core.casting import ModelChain, Persona, Player, cast, fallback_reason, helps
+from roost.core.casting import ModelChain, Persona, Player, answering, cast, fallback_reason, helps
 from roost.core.catalogue import Catalogue
 from roost.core.errors import Forbidden, NotFound
 from roost.core.keys import SessionKey
 from roost.core.models import FailureKind, ModelFailed, ModelRef, ModelSpec
 from roost.core.runs import Request
-from roost.core.sessions import Overrides, Session
+from roost.core.sessions import Counters, Lineage, Overrides, Session
+from roost.core.terms import Terms
 from roost.core.thinking import ThinkingLevel
 from roost.testing import builders
 from tests.samples import CHILD
@@ -52,6 +53,39 @@ def test_the_first_that_is_named_plays_and_the_reason_says_who_named_it(
 ) -> None:
     found = cast(request_, session(model=override), MAIN, ALL)
     assert (found.player.spec, found.reason) == (chosen, reason)
+
+
+@pytest.mark.requirement("D62", "P18")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        session(),
+        session(model="two"),
+        session(CHILD),
+        session(replace(builders.MAIN, heartbeat=True)),
+        session(CHILD)._replace(lineage=Lineage(parent=builders.MAIN, terms=Terms(model="three"))),
+    ],
+    ids=["its agent's", "set", "of children", "of heartbeats", "given"],
+)
+def test_who_answers_next_is_told_as_the_run_will_have_it(asked: Session) -> None:
+    known = Catalogue((ONE, TWO, THREE), allowed=[TWO.ref])
+    who = replace(PARENT, models=ModelChain(primary="one"), heartbeat_models=ModelChain(primary="three"))
+    who = replace(who, child_models=ModelChain(primary="two"))
+    told, plays = answering(asked, who, known), cast(Request(), asked, who, known)
+    assert (told.name, told.reason) == (str(plays.player.spec.ref), plays.reason)
+    assert told.window == plays.player.spec.context_window
+
+
+def test_a_model_that_cannot_be_had_is_told_as_such() -> None:
+    known = Catalogue((ONE, TWO), allowed=[ONE.ref])
+    for name in ("two", "gone"):
+        asked = session(model=name)._replace(counters=Counters(context_window=50))
+        told = answering(asked, replace(MAIN, models=ModelChain(primary="one")), known)
+        assert (told.name, told.reason, told.window) == (
+            name,
+            "set on this session; it cannot be used now",
+            50,
+        )
 
 
 def test_a_child_has_the_model_its_agent_gives_to_children() -> None:

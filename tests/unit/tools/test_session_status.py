@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from roost.core.casting import ModelChain, Persona, answering
+from roost.core.catalogue import Catalogue
 from roost.core.effects import (
     ChangeSession,
     OweCompletion,
@@ -20,7 +22,9 @@ from roost.core.messages import Provenance, ProvenanceKind, Usage
 from roost.core.models import ModelRef, ModelSpec
 from roost.core.principals import OWNER
 from roost.core.runs import Request, RunKind
-from roost.core.sessions import Counters, Overrides
+from roost.core.sessions import Counters, Lineage, Overrides, Session
+from roost.core.statuscard import AnsweringModel
+from roost.core.terms import Terms
 from roost.core.visibility import SANDBOX_TEXT, Level
 from roost.testing import builders
 from roost.testing.builders import MAIN, answered, said
@@ -35,6 +39,8 @@ MODELS = {
     "local/small": ModelSpec(ref=ModelRef("local", "small"), context_window=4_000, max_tokens=100),
 }
 
+PERSONA = Persona(agent="main", models=ModelChain(primary="demo/demo"), reason="the model of agent main")
+
 
 def find(name: str) -> ModelSpec:
     known_by = {**MODELS, "tiny": MODELS["local/small"]}
@@ -44,7 +50,10 @@ def find(name: str) -> ModelSpec:
 
 
 def tool(house: House) -> SessionStatus:
-    return SessionStatus(house.access, Models(find=find, of_agent=lambda agent: "demo/demo"))
+    def now(session: Session) -> AnsweringModel:
+        return answering(session, PERSONA, Catalogue(MODELS.values()))
+
+    return SessionStatus(house.access, Models(find=find, answering=now))
 
 
 async def card(house: House, **arguments: Any) -> list[str]:
@@ -222,6 +231,19 @@ async def test_a_model_that_is_gone_is_told_as_such(house: House) -> None:
     lines = await card(house)
     assert "Model: gone/away (set on this session; it cannot be used now)" in lines
     assert "Context: not counted yet, of 123 tokens" in lines
+
+
+@pytest.mark.requirement("D62", "P18")
+async def test_of_a_child_the_model_is_told_that_it_was_given_when_it_was_spawned() -> None:
+    house = House()
+    await house.open(MAIN)
+    child = builders.session(CHILD, parent=MAIN)
+    terms = Terms(model="local/small")
+    row = child._replace(lineage=Lineage(parent=MAIN, depth=1, terms=terms))
+    await change(house.store, builders.opening(row, "child-1"), key=CHILD)
+    lines = await card(house, sessionKey=str(CHILD))
+    assert "Model: local/small (given to this session when it was spawned)" in lines
+    assert (await details(house, sessionKey=str(CHILD)))["model"] == "local/small"
 
 
 @pytest.mark.requirement("P18", "P16")

@@ -1,6 +1,7 @@
 """`sessions_spawn`: give a task to a session of its own and go on."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ from roost.core.runs import Outcome, Request, RunState, StopRequest
 from roost.core.sessions import Counters
 from roost.core.spawning import run_of
 from roost.core.spawnwishes import ChildAgent, Models, SpawnRules, ThreadRules
+from roost.core.terms import SpawnContext
+from roost.core.threads import ThreadSettings
 from roost.core.tools import ToolOutcome
 from roost.stores.sqlite import SqliteStore
 from roost.testing.builders import CHAT, MAIN, run
@@ -92,6 +95,16 @@ class Spawning:
 
     async def refused(self, **arguments: Any) -> str:
         return error_of(await self.call(**arguments))
+
+
+@pytest.mark.requirement("D21", "D65")
+def test_a_model_is_told_what_a_child_has_if_nothing_is_asked_for() -> None:
+    described = SessionsSpawn.spec.parameters["properties"]
+    assert isinstance(described, Mapping)
+    told = {name: str(one["description"]) for name, one in described.items() if isinstance(one, Mapping)}
+    assert "Default: isolated; with `thread`, for your own agent, `fork`" in told["context"]
+    assert ThreadSettings().context is SpawnContext.FORK
+    assert told["model"].endswith("Default: as configured, else yours, or that of the other agent.")
 
 
 @pytest.fixture
