@@ -370,3 +370,23 @@ async def test_who_waits_for_completion_is_told_how_it_ended_and_not_what_was_sa
         assert (failed["status"], bool(failed["reason"])) == ("error", True)
         wrong = await post(gate, "agent", {**waiting, "waitForCompletion": "yes"})
         assert (wrong.status_code, "true or false" in wrong.json()["error"]) == (400, True)
+
+
+async def test_a_call_belongs_to_the_trace_that_it_names(tmp_path: Path) -> None:
+    trace = "0af7651916cd43dd8448eb211c80319c"
+    named = {"traceparent": f"00-{trace}-b7ad6b7169203331-01"}
+    async with hooked("memory", tmp_path) as gate:
+        gate.bench.model.add((Say("noted"),))
+        store = gate.bench.store
+        begun = (await post(gate, "agent", {"message": "x", "waitForCompletion": True}, **named)).json()
+        run = await store.run(begun["runId"])
+        assert run is not None
+        assert run.cause.trace == trace
+        await post(gate, "wake", {"text": "look", "mode": "next-heartbeat"}, **named)
+        async with gate.client() as client:
+            said = {"text": "look", "mode": "next-heartbeat"}
+            frame = {"type": "req", "id": "w", "method": "wake", "params": said, **named}
+            client.wire.to_gateway.send_nowait(json.dumps(frame))
+            assert (await client.answer("w"))["ok"]
+        waiting = await store.pending_inputs(MAIN)
+        assert [one.inbound.trace for one in waiting] == [trace, trace]

@@ -11,6 +11,8 @@ from rich.text import Text
 LAST = 16
 """As narrow as the last column of a table may be."""
 GAP = 2
+NAME = "bold cyan"
+"""What a thing is called, beside what it is."""
 _NOTHING = frozenset({"", "-"})
 
 
@@ -27,7 +29,7 @@ def draw_table(out: Console, heads: Sequence[str], rows: Sequence[Sequence[str]]
 
 def draw_facts(out: Console, pairs: Iterable[tuple[str, str]]) -> None:
     shown = Table(box=None, pad_edge=False, show_header=False)
-    shown.add_column(style="bold", no_wrap=True)
+    shown.add_column(style=NAME, no_wrap=True)
     shown.add_column(overflow="fold")
     for name, value in pairs:
         shown.add_row(name, Text(value))
@@ -43,7 +45,7 @@ def _print(out: Console, shown: Table) -> None:
 
 
 def _columns(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    shown = Table(box=None, pad_edge=False, header_style="bold")
+    shown = Table(box=None, pad_edge=False, header_style=NAME)
     for head in heads[:-1]:
         shown.add_column(head, no_wrap=True)
     shown.add_column(heads[-1], overflow="fold")
@@ -55,7 +57,7 @@ def _columns(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
 def _below(out: Console, heads: Sequence[str], row: Sequence[str]) -> None:
     """What it is called, and the rest of it on lines below."""
     first = next((place for place, head in enumerate(heads) if head), 0) + 1
-    out.print(Text("  ".join(row[:first])), style="bold", overflow="fold")
+    out.print(Text("  ".join(row[:first])), style=NAME, overflow="fold")
     rest = zip(heads[first:], row[first:], strict=True)
     named = [Text.assemble((head, "dim"), " ", one) for head, one in rest if one not in _NOTHING]
     if named:

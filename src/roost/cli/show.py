@@ -36,7 +36,12 @@ def console(out: TextIO | None = None) -> "Console":
     from rich.console import Console  # noqa: PLC0415 — who serves, and who wants JSON, draws nothing
 
     stream = out or sys.stdout
-    return Console(file=stream, highlight=False, markup=False, width=None if stream.isatty() else WIDE)
+    width = None if stream.isatty() else WIDE
+    made = Console(file=stream, highlight=False, markup=False, width=width)
+    if made.no_color:
+        # It would still write what is bold.
+        return Console(file=stream, highlight=False, markup=False, width=width, color_system=None)
+    return made
 
 
 def say(text: str) -> None:

@@ -183,7 +183,8 @@ class Line:
     async def _linked(self) -> Link:
         while self._link is None:
             if self._end is not None:
-                raise self._end
+                # Each time it is raised it would keep where it was raised before.
+                raise self._end.with_traceback(None)
             await self._news.wait()
         return self._link
 

@@ -71,21 +71,21 @@ class Hooks:
         )
         return read_order(name, payload, self.rules, around)
 
-    async def take(self, name: str, payload: JsonValue, proof: Proof) -> Taken:
-        """Keep it. A delivery that came before is answered with what was kept then; a replay is refused."""
+    async def take(self, name: str, payload: JsonValue, proof: Proof, trace: str | None = None) -> Taken:
+        """Keep it, as part of a trace if one was named. A delivery that came before is answered with what was kept then; a replay is refused."""
         order = self.read(name, payload)
         source = source_of(name, proof)
         if order.action is Action.WAKE:
-            came = From(kind=ProvenanceKind.HOOK, tool=order.tool, source=source)
+            came = From(kind=ProvenanceKind.HOOK, tool=order.tool, source=source, trace=trace)
             event = SystemEvent(text=order.text, wake=order.wake)
             accepted = await self._events.tell(order.key, event, OWNER, came)
         else:
-            accepted = await self._begin(order, source)
+            accepted = await self._begin(order, source, trace)
         if accepted.duplicate:
             refuse_replay(proof, accepted.record.inbound.source)
         return Taken(order=order, accepted=accepted)
 
-    async def _begin(self, order: Order, source: Source) -> Accepted:
+    async def _begin(self, order: Order, source: Source, trace: str | None) -> Accepted:
         rules = self._book.current
         main_name = rules.routing.main_name
         home = SessionKey.named(order.key.agent, main_name)
@@ -100,7 +100,7 @@ class Hooks:
             content=(Text(order.text),),
             source=source,
             received_at=self._clock.now(),
-            trace=self._new_id(),
+            trace=trace or self._new_id(),
             reply_to=rules.met_at(told) if told else None,
         )
         request = Request(

@@ -23,11 +23,13 @@ WAKE = Source(channel="wake")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class From:
-    """Where an event comes from; `source` makes it the same event when it comes again."""
+    """Where an event comes from; `source` makes it the same event when it comes again. `trace` is what it belongs to, if
+    it was said."""
 
     kind: ProvenanceKind = ProvenanceKind.SYSTEM
     tool: str = "wake"
     source: Source = WAKE
+    trace: str | None = None
 
 
 SAID = From()
@@ -53,7 +55,7 @@ class SystemEvents:
                 content=(Text(event.text),),
                 source=came.source,
                 received_at=self._clock.now(),
-                trace=self._new_id(),
+                trace=came.trace or self._new_id(),
             ),
             run_id=self._new_id(),
             opening=Opening(

@@ -1,7 +1,6 @@
 """Who comes in: first whether the page may knock, then the owner's secret, then devices. Who is wrong too often waits."""
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
 
@@ -22,6 +21,7 @@ from roost.protocol.handshake import (
 from roost.protocol.turnedaway import FOREIGN_PAGE, UNSEEN, throttled, unproven
 from roost.server.auth import Admitted, Peer, SharedSecret
 from roost.server.callers import REVOKED, UNCHECKED, Dismissal
+from roost.server.guesses import Guesses
 from roost.server.house import House
 from roost.server.pairing import Pairing
 from roost.server.signatures import flaw
@@ -29,12 +29,6 @@ from roost.server.throttle import Throttle
 
 _log = logging.getLogger(__name__)
 
-SLOWED_MS = 1_000
-SLOWED_AT_ONCE = 16
-SLOWED_EACH = 4
-"""How many credentials of one source may wait."""
-SLOWED_ALIKE = 64
-"""How often one of them may."""
 CHECKED_EVERY_MS = 200
 ANSWER_MS = 3_000
 """A question that was not answered for so long is asked anew."""
@@ -48,8 +42,7 @@ class Gatekeeper:
         self._secret = secret
         self._pairing = Pairing(house)
         self._throttle = Throttle()
-        self._slowed = anyio.Semaphore(SLOWED_AT_ONCE)
-        self._waiting: dict[str, Counter[str]] = {}
+        self._guesses = Guesses()
 
     async def admit(self, connect: Connect, peer: Peer) -> Admitted | Refusal:
         entrance = self._house.engine.rules.house.entrance
@@ -57,7 +50,7 @@ class Gatekeeper:
             return FOREIGN_PAGE
         clock, limit = self._house.clock, entrance.attempts
         retry_ms = self._throttle.retry_ms(peer.host, clock.now(), limit)
-        if retry_ms and not await self._slowed_down(throttled_by(peer.host), _shown(connect)):
+        if retry_ms and not await self._guesses.wait(clock, throttled_by(peer.host), _shown(connect)):
             return UNSEEN
         found = await self._judge(connect, peer)
         # Who showed nothing has guessed nothing.
@@ -65,27 +58,6 @@ class Gatekeeper:
             return found
         self._throttle.count(peer.host, clock.now(), limit)
         return throttled(retry_ms) if retry_ms else found
-
-    async def _slowed_down(self, name: str, shown: str) -> bool:
-        """Whether an attempt may be looked at, after a while. One credential that is shown often is one guess: it stands in
-        the way of no other."""
-        waiting = self._waiting.setdefault(name, Counter())
-        if waiting[shown] >= SLOWED_ALIKE or (shown not in waiting and len(waiting) >= SLOWED_EACH):
-            return False
-        waiting[shown] += 1
-        try:
-            if waiting[shown] > 1:
-                await self._house.clock.sleep(SLOWED_MS)
-            else:
-                async with self._slowed:
-                    await self._house.clock.sleep(SLOWED_MS)
-        finally:
-            waiting[shown] -= 1
-            if not waiting[shown]:
-                del waiting[shown]
-            if not waiting:
-                del self._waiting[name]
-        return True
 
     async def _judge(self, connect: Connect, peer: Peer) -> Admitted | Refusal:
         device = connect.device

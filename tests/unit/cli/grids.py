@@ -24,7 +24,8 @@ class Grid:
             elif single := found["single"]:
                 self._single(single)
             else:
-                self._sequence(found["final"], int(found["number"] or 0) if "?" not in found["number"] else 0)
+                number = found["number"].partition(";")[0]
+                self._sequence(found["final"], int(number or 0) if "?" not in number else 0)
         return [row.rstrip() for row in self._rows]
 
     def _write(self, char: str) -> None:

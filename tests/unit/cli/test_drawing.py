@@ -49,3 +49,15 @@ def test_the_last_column_takes_several_lines_where_it_must() -> None:
     assert head.split() == ["id", "why"]
     assert " ".join(lines).split() == ["a", *["word"] * 30]
     assert all(len(line) <= 80 for line in lines)
+
+
+@pytest.mark.parametrize("width", ["80", "12"])
+def test_names_have_a_colour_on_a_terminal_and_nothing_is_styled_where_none_is_wanted(
+    monkeypatch: pytest.MonkeyPatch, width: str
+) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", width)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b[1;36m" in "\n".join(on_screen(("session", "about"), ("main", "what was said")))
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in "\n".join(on_screen(("session", "about"), ("main", "what was said")))

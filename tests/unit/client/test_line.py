@@ -129,6 +129,19 @@ async def test_a_client_that_is_let_in_no_more_says_so_to_all_who_ask() -> None:
                 await one.call("health")
 
 
+async def test_an_end_that_is_told_again_and_again_is_told_alike() -> None:
+    gateway = FakeGateway(health=lambda params: {"ok": True})
+    with anyio.fail_after(60):
+        async with client(gateway) as one:
+            pass
+        depths = set[int]()
+        for _ in range(3):
+            with pytest.raises(ConnectionLost, match="closed") as raised:
+                await one.call("health")
+            depths.add(len(raised.traceback))
+    assert len(depths) == 1
+
+
 async def test_a_subscription_that_is_refused_the_second_time_is_let_go() -> None:
     gateway = FakeGateway(sessions_subscribe=lambda params: {}, health=lambda params: {})
     with anyio.fail_after(60):

@@ -8,6 +8,7 @@ from roost.core.jobs import Job, JobPlace, SystemEvent, usual_place
 from roost.core.jsonvalue import JsonObject
 from roost.core.visibility import Operation
 from roost.engine.reaching import reach
+from roost.engine.sysevents import From
 from roost.protocol.convert.jobs import SESSION, Aim, firing_row, job_row, patched, planned, preview
 from roost.protocol.families import cron
 from roost.protocol.families.cron import History, JobRow, Listed, Ran, Removed, Standing, Woken
@@ -128,9 +129,8 @@ async def wake(call: Call, params: cron.WakeParams) -> Woken:
     house = call.house
     key = await house.meant(Operation.SEND, call.caller, params.session_key or "main", params.agent_id)
     await reach(house.store, Operation.SEND, call.caller, key, house.clock.now())
-    await house.engine.system_events.tell(
-        key, SystemEvent(text=params.text, wake=params.mode), call.caller.principal
-    )
+    event = SystemEvent(text=params.text, wake=params.mode)
+    await house.engine.system_events.tell(key, event, call.caller.principal, From(trace=call.trace))
     return Woken(ok=True, mode=str(params.mode))
 
 

@@ -12,7 +12,7 @@ from roost.protocol.turnedaway import FOREIGN_PAGE
 from roost.server.auth import Admitted, Authenticator, Peer
 from roost.server.house import House, Phase
 from roost.server.http.offers import AWAY, BUSY, FORBIDDEN, UNAUTHORIZED, Offer
-from roost.server.http.pages import Turned
+from roost.server.http.pages import Turned, dismissed
 from roost.server.strangers import code_of
 
 ASKED = "x-openclaw-scopes"
@@ -55,7 +55,11 @@ class Entry:
             # A web page of somebody else's: its reader did not send this.
             self._house.strangers.turned_away(code_of(FOREIGN_PAGE), peer.host)
             raise Turned(FORBIDDEN, "this origin may not call", "forbidden")
-        found = await self._authenticator.admit(_connect(request), peer)
+        found = None
+        with self._house.callers.staying() as stay:
+            found = await self._authenticator.admit(_connect(request), peer)
+        if found is None:
+            raise dismissed(stay)
         if isinstance(found, Refusal):
             self._house.strangers.turned_away(code_of(found), peer.host)
             wait = found.failure.retry_after_ms if found.failure else None

@@ -29,6 +29,7 @@ from roost.core.hooks import (
 from roost.core.jobs import Wake
 from roost.core.jsonvalue import JsonObject
 from roost.engine.hooks import Hooks, Taken
+from roost.protocol.traces import trace_of
 from roost.server.endings import NOT_YET, Ending, Fate, ending
 from roost.server.house import House, Phase
 from roost.server.http.entry import PeerOf
@@ -93,7 +94,10 @@ def _offer(name: str, about: str, schema: JsonObject, gives: Shape, *signed: tup
         verbs=WRITE,
         body=Body(schema=schema, most=rules.most_bytes),
         proofs=((HOOKS,), *((name,) for name in TOKENS), *signed),
-        headers=dict.fromkeys(DELIVERY, "The name of the delivery."),
+        headers={
+            **dict.fromkeys(DELIVERY, "The name of the delivery."),
+            "traceparent": "The trace it belongs to.",
+        },
         gives={JSON: gives},
         refusal=Refused,
         refuses=(UNAUTHORIZED, FORBIDDEN, NOT_FOUND, TAKEN, BUSY, AWAY),
@@ -147,7 +151,8 @@ class HookPage:
         self._hold_off(shown, now, "too many calls with this signature")
         self._count(now, hooks.rules.per_minute)
         try:
-            return await hooks.take(name, as_json(body), proof)
+            trace = trace_of(request.headers.get("traceparent"))
+            return await hooks.take(name, as_json(body), proof, trace)
         except Replayed as error:
             # Of those who call rightly a replay takes nothing: neither their address nor their calls a minute.
             self._throttle.count(shown, now, LIMIT)
