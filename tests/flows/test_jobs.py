@@ -1,14 +1,17 @@
 """Jobs as clients set them, and what their agents do by them."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from roost.core.jobs import Job
 from roost.core.keys import SessionKey
 from roost.core.messages import Provenance, UserMessage
 from roost.core.models import FailureKind
 from roost.core.principals import OWNER
+from roost.core.schedules import At
 from roost.core.sources import cron_key
 from roost.testing.scripts import Fail, Say
 from roost.testing.wires import Refused
@@ -50,6 +53,22 @@ async def test_a_job_that_no_clock_shows_is_refused_and_leaves_the_list_as_it_wa
             with pytest.raises(Refused, match="INVALID_REQUEST"):
                 await client.call("cron.update", {"id": job["id"], "patch": {"schedule": schedule}})
         assert (await client.call("cron.list"))["jobs"] == [job]
+
+
+async def test_a_job_that_no_clock_shows_and_an_earlier_build_took_is_listed_and_can_be_removed(
+    opened: Opened,
+) -> None:
+    async with opened() as (gate, client):
+        job = await client.call("cron.add", {**EVENT, "schedule": {"kind": "at", "at": "2d"}})
+
+        def taken(known: Job | None) -> Job | None:
+            return known and replace(known, plan=replace(known.plan, schedule=At(at=10**16)), next_at=10**16)
+
+        await gate.bench.store.change_job(job["id"], taken)
+        (listed,) = (await client.call("cron.list"))["jobs"]
+        assert listed["schedule"] == {"kind": "at", "at": "9999-01-01T00:00:00Z"}
+        await client.call("cron.remove", {"id": listed["id"]})
+        assert (await client.call("cron.list"))["jobs"] == []
 
 
 async def test_a_job_is_set_shown_changed_and_removed(opened: Opened) -> None:

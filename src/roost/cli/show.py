@@ -5,7 +5,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import TYPE_CHECKING, TextIO
 
 import orjson
@@ -13,6 +13,7 @@ import orjson
 from roost.cli.here import Local
 from roost.core.figures import age, ahead, moment, span
 from roost.core.jsonvalue import JsonObject, JsonValue
+from roost.core.localtime import local
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -122,7 +123,7 @@ def due(at: JsonValue, now: int) -> str:
     if not isinstance(at, int):
         return "never"
     told = ahead(at - now) if at > now else age(now - at)
-    here = datetime.fromtimestamp(at / 1_000, UTC).astimezone().tzinfo or UTC
+    here = local(at, UTC).astimezone().tzinfo or UTC
     return f"{told} ({moment(at, here)})"
 
 

@@ -7,6 +7,8 @@ from functools import lru_cache
 
 _SPAN_MS = 3_600_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LAST_MOMENT = (datetime(9999, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
+"""No clock shows what is much later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +83,13 @@ def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
 
 
 def local(moment: int, zone: tzinfo) -> datetime:
-    """An instant as the clocks of a place show it."""
-    return (_EPOCH + timedelta(milliseconds=moment)).astimezone(zone)
+    """An instant as the clocks of a place show it; of one that is later than they can, the last that all of them do."""
+    try:
+        return (_EPOCH + timedelta(milliseconds=moment)).astimezone(zone)
+    except OverflowError:
+        if moment < LAST_MOMENT:
+            raise
+        return local(LAST_MOMENT, zone)
 
 
 def millis(moment: datetime) -> int:

@@ -16,13 +16,11 @@ from cronsim import CronSim, CronSimError
 
 from roost.core.errors import InvalidInput
 from roost.core.figures import UNITS
-from roost.core.localtime import changed, instant, local, millis, wall
+from roost.core.localtime import LAST_MOMENT, changed, instant, local, millis, wall
 
 SHORTEST_MS = 1_000
 LONGEST_MS = 400 * 86_400_000
 LONGEST_EXPRESSION = 200
-LAST_MOMENT = millis(datetime(9999, 1, 1, tzinfo=UTC))
-"""No clock shows what is much later."""
 HINT = "give five fields (minute hour day month weekday), six with seconds first, or a word such as @daily"
 
 _SPAN = re.compile(r"(\d{1,9})\s*(ms|s|m|h|d)", re.ASCII)

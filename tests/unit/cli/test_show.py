@@ -82,6 +82,7 @@ def test_times_are_told_from_now() -> None:
     assert due(180_000, 60_000).startswith("in 2m (19")
     assert due(0, 60_000).startswith("1m ago (19")
     assert due(None, 1) == "never"
+    assert due(10**16, 60_000).startswith("in 115740740d (999")
 
 
 def test_a_row_is_told_in_words() -> None:

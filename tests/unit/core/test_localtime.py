@@ -3,7 +3,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from roost.core.localtime import Day, day_of, next_hour
+from roost.core.localtime import LAST_MOMENT, Day, day_of, local, next_hour
 
 BERLIN = ZoneInfo("Europe/Berlin")
 SANTIAGO = ZoneInfo("America/Santiago")
@@ -51,3 +51,10 @@ def test_an_hour_that_lies_inside_a_gap_begins_where_the_clocks_land() -> None:
     midnight = at("2009-03-08T00:00", st_johns)
     # At one minute past midnight the clocks went on by an hour.
     assert next_hour(midnight, 1, st_johns) == midnight + 60_000
+
+
+def test_what_is_later_than_any_clock_shows_is_shown_as_the_last() -> None:
+    assert local(2**62, UTC) == local(LAST_MOMENT, UTC) == datetime(9999, 1, 1, tzinfo=UTC)
+    assert local(LAST_MOMENT + 1_000, UTC).second == 1
+    with pytest.raises(OverflowError):
+        local(-(2**62), UTC)

@@ -7,7 +7,7 @@ from pydantic import Field
 from roost.core.jobs import LONGEST_TEXT, Missed, Overlap, Wake
 from roost.core.jsonvalue import JsonObject
 from roost.core.keys import LONGEST_TEXT as LONGEST_KEY
-from roost.core.schedules import LAST_MOMENT
+from roost.core.localtime import LAST_MOMENT
 from roost.protocol.method import Method
 from roost.protocol.params import AgentId, Count, Name, NoParams, Params, Place, Positive, SessionName, Short
 from roost.protocol.scopes import Scope
