@@ -8,7 +8,6 @@ from roost.core import a2a, children
 from roost.core.effects import (
     AcceptInput,
     AcknowledgeCompletion,
-    DeleteSession,
     Effects,
     EndRun,
     OweCompletion,
@@ -257,16 +256,6 @@ async def with_children(store: Store, lease: Lease) -> Run:
     await store.finish_run(claim, lambda snapshot: (builders.done("r-1"),))
     (run,) = await store.claim_runs(lease, everything)
     return run
-
-
-async def test_what_a_session_spawned_is_known_in_its_order_when_it_was_told_and_the_child_is_gone(
-    store: Store, lease: Lease
-) -> None:
-    await with_children(store, lease)
-    await change(store, *(AcknowledgeCompletion(child_run=run, at=NOON) for run in ("c-3", "c-2")))
-    await change(store, DeleteSession(key=OTHER), key=OTHER)
-    assert [one.child_run for one in await store.spawned(MAIN)] == ["c-1", "c-2", "c-3"]
-    assert await store.spawned(CHILD) == ()
 
 
 @pytest.mark.requirement("P1")

@@ -114,7 +114,9 @@ async def test_what_a_child_found_is_told_without_what_leaked(nursery: Nursery) 
     (announced,) = [one for one in replies if one.startswith("Status: success")]
     assert announced.startswith(f"Status: success\nResult: {CLEAN}\nStats: ")
     assert waited["result"] == CLEAN
-    (completion,) = await nursery.bench.store.spawned(MAIN)
+    (spawned,) = await nursery.bench.store.spawned(MAIN)
+    completion = await nursery.bench.store.completion(spawned.child_run)
+    assert completion is not None
     assert completion.result == CLEAN
     shown = [text_of(one) for one in nursery.newest_of_main().messages]
     assert any(CLEAN in text for text in shown)

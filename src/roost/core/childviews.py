@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import NewType
 
 from roost.core.errors import InvalidInput, NotFound
-from roost.core.exchanges import Completion, CompletionStatus
+from roost.core.exchanges import Completion, CompletionStatus, Spawned
 from roost.core.figures import duration
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.keys import SessionKey
@@ -45,16 +45,14 @@ def newest_of(parent: SessionKey, scope: VisibleScope) -> SessionQuery:
     return SessionQuery(scope=scope, parents=frozenset({parent}), archived=None, limit=MOST_CHILDREN)
 
 
-def left_out(
-    query: SessionQuery, spawned: Iterable[Completion], rows: Iterable[Session]
-) -> SessionQuery | None:
+def left_out(query: SessionQuery, spawned: Iterable[Spawned], rows: Iterable[Session]) -> SessionQuery | None:
     """Those whose task has not ended and that so many others were active after that they are not among them."""
     pending = {one.child for one in spawned if one.status is CompletionStatus.PENDING}
     missing = pending.difference(row.key for row in rows)
     return replace(query, keys=frozenset(missing)) if missing else None
 
 
-def numbered(spawned: Sequence[Completion], rows: Iterable[Session]) -> dict[int, Session]:
+def numbered(spawned: Sequence[Spawned], rows: Iterable[Session]) -> dict[int, Session]:
     """Children by the number that each keeps: its place among all that were ever spawned. One whose session is gone keeps
     its own: what was listed under another is meant by that still."""
     numbers = {one.child: number for number, one in enumerate(spawned, start=1)}

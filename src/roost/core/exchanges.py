@@ -164,3 +164,16 @@ class Completion:
     acknowledged_at: int | None = None
     cleanup: Cleanup = Cleanup.KEEP
     steered_at: int | None = None
+
+    @property
+    def counted(self) -> "Spawned":
+        return Spawned(child_run=self.child_run, child=self.child, status=self.status)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spawned:
+    """A child as its requester counts it: how far its task is, and nothing of what it reported."""
+
+    child_run: str
+    child: SessionKey
+    status: CompletionStatus

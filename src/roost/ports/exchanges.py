@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Protocol
 
-from roost.core.exchanges import Completion, Exchange
+from roost.core.exchanges import Completion, Exchange, Spawned
 from roost.core.keys import SessionKey
 from roost.core.snapshots import DecideExchange
 
@@ -36,6 +36,6 @@ class Exchanges(Protocol):
         """What a session is owed or was told and has not acknowledged, oldest first."""
         ...
 
-    async def spawned(self, requester: SessionKey) -> tuple[Completion, ...]:
-        """What a session ever was owed, as far as it is kept, in the order in which it spawned."""
+    async def spawned(self, requester: SessionKey) -> tuple[Spawned, ...]:
+        """What a session ever spawned, as far as it is kept, in its order; there may be very many."""
         ...

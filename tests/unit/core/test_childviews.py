@@ -48,7 +48,7 @@ def view(number: int, *, label: str | None = None, name: str | None = None, at: 
 @pytest.mark.requirement("D64")
 def test_a_child_keeps_its_place_among_all_that_were_spawned_and_those_no_longer_owed_come_last() -> None:
     one, gone, three, old, older = (child_key("main", name) for name in ("z", "gone", "a", "b", "c"))
-    spawned = [replace(PENDING, child_run=f"r-{key}", child=key) for key in (one, gone, three)]
+    spawned = [replace(PENDING, child_run=f"r-{key}", child=key).counted for key in (one, gone, three)]
     rows = [samples.session(key) for key in (old, three, one)]
     rows.append(rows[0]._replace(key=older, times=rows[0].times._replace(created=rows[0].times.created - 1)))
     found = numbered(spawned, rows)
@@ -64,9 +64,9 @@ def test_a_child_keeps_its_place_among_all_that_were_spawned_and_those_no_longer
 def test_those_at_work_that_were_not_found_are_looked_for_by_name() -> None:
     query = newest_of(MAIN, VisibleScope())
     done = replace(PENDING, child_run="r-2", child=child_key("main", "b"), status=CompletionStatus.OK)
-    further = left_out(query, [PENDING, done], [])
+    further = left_out(query, [PENDING.counted, done.counted], [])
     assert further == replace(query, keys=frozenset({PENDING.child}))
-    assert left_out(query, [PENDING, done], [samples.session(PENDING.child)]) is None
+    assert left_out(query, [PENDING.counted, done.counted], [samples.session(PENDING.child)]) is None
 
 
 @pytest.mark.parametrize(

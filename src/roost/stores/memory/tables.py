@@ -8,7 +8,7 @@ from itertools import islice
 from roost.core.addresses import Address
 from roost.core.entries import Entry
 from roost.core.errors import Conflict
-from roost.core.exchanges import Completion, Exchange
+from roost.core.exchanges import Completion, Exchange, Spawned
 from roost.core.inbound import Inbound, InboundRecord, InboundState
 from roost.core.keys import SessionKey
 from roost.core.listing import Glance, glance_at
@@ -345,8 +345,8 @@ class MemoryTables(FactTables, DeliveryTables, JobTables, PointTables):
             if completion.requester == requester and completion.acknowledged_at is None
         )
 
-    async def spawned(self, requester: SessionKey) -> tuple[Completion, ...]:
-        return tuple([completion for completion in self._completions if completion.requester == requester])
+    async def spawned(self, requester: SessionKey) -> tuple[Spawned, ...]:
+        return tuple(one.counted for one in self._completions if one.requester == requester)
 
     async def batch(self, requester: SessionKey, batch: str) -> tuple[Completion, ...]:
         return tuple(

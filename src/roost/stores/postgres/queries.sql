@@ -173,6 +173,10 @@ FROM exchanges e WHERE strpos(e.body, '"phase":"done"') > 0 AND substring(e.body
 DELETE FROM exchanges WHERE requester = ?1
     OR (target = ?1 AND strpos(body, '"state":"failed"') = 0 AND strpos(body, '"state":"expired"') = 0);
 
+-- name: spawned
+SELECT child_run, child, coalesce(substring(body FROM '"status":"([a-z]+)"'), 'pending') FROM completions
+WHERE requester = ? ORDER BY seq;
+
 -- name: exchanges
 SELECT body FROM exchanges WHERE requester = ? AND target = ? ORDER BY seq;
 

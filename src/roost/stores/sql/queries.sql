@@ -312,7 +312,7 @@ SELECT body FROM completions WHERE child_run = ?;
 SELECT body FROM completions WHERE requester = ? AND acknowledged_at IS NULL ORDER BY seq;
 
 -- name: spawned
-SELECT body FROM completions WHERE requester = ? ORDER BY seq;
+SELECT child_run, child, coalesce(body ->> '$.status', 'pending') FROM completions WHERE requester = ? ORDER BY seq;
 
 -- name: batch
 SELECT body FROM completions WHERE requester = ? AND batch = ? ORDER BY seq;

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from roost.core.addresses import DEFAULT_ACCOUNT, Account, Address
 from roost.core.deliveries import Delivery, DeliveryState
-from roost.core.exchanges import Completion, Exchange
+from roost.core.exchanges import Completion, CompletionStatus, Exchange, Spawned
 from roost.core.inbound import Inbound, InboundRecord
 from roost.core.keys import SessionKey
 from roost.core.principals import Principal
@@ -16,8 +16,8 @@ from roost.core.runs import Run
 from roost.core.threads import ThreadBinding
 from roost.core.turntaking import asker
 from roost.core.visibility import EVERYTHING, VisibleScope
-from roost.stores.codec import decode_shared, encode, key_text, to_text
-from roost.stores.sql.rows import Bindings, Rows, filtered, inbound_update, listed, scope_conditions
+from roost.stores.codec import decode_shared, encode, key_text, parse_key, sound, to_text
+from roost.stores.sql.rows import Bindings, Row, Rows, filtered, inbound_update, listed, scope_conditions
 
 
 class WorkRows(Rows):
@@ -147,8 +147,9 @@ class WorkRows(Rows):
     async def owed(self, requester: SessionKey) -> tuple[Completion, ...]:
         return await self._bodies("owed", (key_text(requester),), Completion)
 
-    async def spawned(self, requester: SessionKey) -> tuple[Completion, ...]:
-        return await self._bodies("spawned", (key_text(requester),), Completion)
+    async def spawned(self, requester: SessionKey) -> tuple[Spawned, ...]:
+        rows = await self._all("spawned", (key_text(requester),))
+        return tuple([_read_spawned(row) for row in rows])
 
     async def batch(self, requester: SessionKey, batch: str) -> tuple[Completion, ...]:
         return await self._bodies("batch", (key_text(requester), batch), Completion)
@@ -223,3 +224,9 @@ class WorkRows(Rows):
 def _place(address: Address) -> str:
     """What an address is found by: the same text for the same place."""
     return encode(replace(address, person=None, chat_type=None))
+
+
+@sound
+def _read_spawned(row: Row) -> Spawned:
+    run, child, status = map(str, row)
+    return Spawned(child_run=run, child=parse_key(child), status=CompletionStatus(status))

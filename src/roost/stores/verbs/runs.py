@@ -6,7 +6,7 @@ from functools import partial
 
 from roost.core.effects import RequeueRun
 from roost.core.errors import InvalidInput, RoostError
-from roost.core.exchanges import Completion, Exchange
+from roost.core.exchanges import Completion, Exchange, Spawned
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
 from roost.core.ledger import LedgerRow
@@ -67,7 +67,7 @@ class RunVerbs(Verbs):
     async def completions(self, requester: SessionKey) -> tuple[Completion, ...]:
         return await self._look(lambda tables: tables.owed(requester))
 
-    async def spawned(self, requester: SessionKey) -> tuple[Completion, ...]:
+    async def spawned(self, requester: SessionKey) -> tuple[Spawned, ...]:
         return await self._read(lambda tables: tables.spawned(requester))
 
     async def claim_runs(self, lease: Lease, choose: Choose) -> tuple[Run, ...]:
