@@ -6,6 +6,7 @@ from typing import TypeAlias, assert_never
 
 from roost.cli.show import console, plain
 from roost.client import Answer, Delta, Figures, Piece, Thought, ToolStep
+from roost.core.endings import visible
 from roost.core.figures import MICROS
 from roost.core.footers import figures
 from roost.core.jsonvalue import JsonObject
@@ -41,7 +42,7 @@ class Speech:
             case Delta():
                 self._go_on("", piece.text, anew=piece.replaces)
             case Answer():
-                self._go_on("", piece.text or "")
+                self._go_on("", self._with_leaks((piece.text or "").strip()))
                 self._end(piece.figures)
             case ToolStep():
                 self._step(piece)
@@ -75,6 +76,11 @@ class Speech:
         if took is not None:
             self._write(f"\n{_told(took)}\n")
         self._head = self._shown = ""
+
+    def _with_leaks(self, answer: str) -> str:
+        """What was shown of an answer stands, also what only leaked into it; behind that the rest of the answer."""
+        said = None if self._head else visible(self._shown)
+        return self._shown + answer[len(said) :] if said and answer.startswith(said) else answer
 
     def _go_on(self, head: str, text: str, *, anew: bool = False) -> None:
         """More of what is shown; if it is something else, below that. Space around it is not shown: in the end it comes

@@ -60,3 +60,13 @@ def test_what_an_answer_took_stands_below_it_marked_where_nobody_counted() -> No
     assert "".join(written) == (
         "four\n\n[1.2k tokens in, 3 out]\nfive\n\n[p/m: ~8 tokens in, ~3 out, ~$0.0050]\n"
     )
+
+
+def test_of_an_answer_nothing_is_shown_twice_because_something_leaked_into_it() -> None:
+    written: list[str] = []
+    speech = Speech(written.append)
+    speech.show(said("Four.<|im_end|>"))
+    speech.show(Answer(text="Four."))
+    speech.show(said("Well.\n<think>2 + 2</think>\nIt is"))
+    speech.show(Answer(text="Well.\n\nIt is 4."))
+    assert "".join(written) == "Four.<|im_end|>\nWell.\n<think>2 + 2</think>\nIt is 4.\n"

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import anyio
 
 from roost.core.addressed import Addressed, Commands
+from roost.core.endings import visible
 from roost.core.errors import InvalidInput, NotFound, RoostError
 from roost.core.events import Event, EventKind
 from roost.core.feeds import FeedItem
@@ -62,10 +63,13 @@ class Spoken:
             await self._tell(whole[len(self._told) :])
 
     async def end(self, reply: str) -> None:
-        """What was not told yet of how it ended."""
+        """What was not told yet of how it ended, without what leaked into it."""
+        said = visible(self._told) or ""
         if reply.startswith(self._told):
             await self._tell(reply[len(self._told) :])
-        elif reply != self._told.strip():
+        elif said and reply.startswith(said):
+            await self._tell(reply[len(said) :])
+        else:
             self._before, self._told = True, ""
             await self._tell(reply)
 

@@ -1,5 +1,7 @@
 """What a caller is told of an answer that is still being given."""
 
+import pytest
+
 from roost.core.previews import SpokenText
 from roost.server.http.asking import Spoken
 from roost.testing.builders import MAIN
@@ -50,3 +52,20 @@ async def test_spaces_around_are_no_difference_and_silence_is_silent() -> None:
     silent = Heard()
     await silent.spoken.end("")
     assert silent.parts == []
+
+
+@pytest.mark.parametrize(
+    ("told", "reply", "more"),
+    [
+        pytest.param("Four.<|im_end|>", "Four.", [], id="all of it was told"),
+        pytest.param(
+            "Well.\n<think>2 + 2</think>\nIt is", "Well.\n\nIt is 4.", [" 4."], id="a part was told"
+        ),
+        pytest.param("<think>2 + 2</think>", "Four.", ["\n\nFour."], id="nothing was told"),
+    ],
+)
+async def test_what_leaked_between_has_nothing_told_twice(told: str, reply: str, more: list[str]) -> None:
+    heard = Heard()
+    await heard.say(1, 0, told)
+    await heard.spoken.end(reply)
+    assert heard.parts == [told, *more]
