@@ -50,12 +50,17 @@ class _Timelines:
 
     def hear(self, spoken: set[Binding]) -> None:
         """What was said in these is heard in what goes on from there, too."""
+        heard: dict[Binding, bool] = {None: False, **dict.fromkeys(spoken, True)}
         for one in self.bases:
-            said_in: Binding = one
-            while said_in is not None and said_in not in spoken:
-                said_in = self.named.get(self.bases[said_in])
-            if said_in is not None:
-                self.heard_in.add(one)
+            way, place = list[Binding](), one
+            while place not in heard:
+                # Whoever comes by again goes in circles.
+                heard[place] = False
+                way.append(place)
+                place = self.named.get(self.bases[place])
+            if heard[place]:
+                heard.update(dict.fromkeys(way, True))
+        self.heard_in.update(one for one in self.bases if heard[one])
 
 
 @dataclass(slots=True)

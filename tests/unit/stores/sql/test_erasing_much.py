@@ -15,3 +15,23 @@ def test_the_more_is_hers_the_longer_no_other_row_takes() -> None:
         return drive(left(rows))
 
     assert grows_linearly(crowd, "x", size=2_000)
+
+
+def test_a_conversation_that_began_anew_often_is_gone_through_once() -> None:
+    def resets(text: str) -> dict[str, list[Fields]]:
+        rows = Rows()
+        rows.add("sessions", id=2, key=GROUP, principal="owner")
+        for number in range(len(text)):
+            based = f"s{number - 1}" if number else None
+            rows.add("generations", id=number, session=2, session_id=f"s{number}", base_session_id=based)
+        return drive(left(rows))
+
+    assert grows_linearly(resets, "x", size=1_500)
+
+
+async def test_transcripts_that_go_on_from_each_other_in_a_circle_are_gone_through() -> None:
+    rows = Rows()
+    rows.add("sessions", id=2, key=GROUP, principal="owner")
+    for number, based in ((3, "s4"), (4, "s3"), (5, "s4")):
+        rows.add("generations", id=number, session=2, session_id=f"s{number}", base_session_id=based)
+    assert len((await left(rows))["generations"]) == 3
