@@ -83,8 +83,13 @@ def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
 
 
 def local(moment: int, zone: tzinfo) -> datetime:
-    """An instant as the clocks of a place show it; what is later than any does is the last."""
-    return (_EPOCH + timedelta(milliseconds=min(moment, LAST_MOMENT))).astimezone(zone)
+    """An instant as the clocks of a place show it; of one that is later than they can, the last that all of them do."""
+    try:
+        return (_EPOCH + timedelta(milliseconds=moment)).astimezone(zone)
+    except OverflowError:
+        if moment < LAST_MOMENT:
+            raise
+        return local(LAST_MOMENT, zone)
 
 
 def millis(moment: datetime) -> int:

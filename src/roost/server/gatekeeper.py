@@ -123,7 +123,7 @@ class Gatekeeper:
 
     def _dismiss(self, gone: Callable[[Admitted], bool], why: Dismissal) -> None:
         for client in self._house.clients:
-            if gone(client.admitted) and client.outgoing.closing is None:
+            if gone(client.admitted) and not client.outgoing.overrun.is_set():
                 _log.info("the connection of %s was cut: %s", client.admitted, why.reason)
                 client.connection.end()
                 client.outgoing.cut(why.close, why.reason)

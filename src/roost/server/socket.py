@@ -12,7 +12,16 @@ from roost.core.nodes import Declared
 from roost.protocol.connection import Action, Ask, Close, Connection, Nothing, Send, Serve
 from roost.protocol.connection import Phase as ConnectionPhase
 from roost.protocol.frames import ErrorCode, Failure, Request
-from roost.protocol.handshake import STARTING, TRY_AGAIN, Connect, Refusal, Welcome, hello
+from roost.protocol.handshake import (
+    RESTARTS,
+    SERVICE_RESTART,
+    STARTING,
+    TRY_AGAIN,
+    Connect,
+    Refusal,
+    Welcome,
+    hello,
+)
 from roost.protocol.traces import trace_of
 from roost.server.auth import Admitted, Authenticator, Peer
 from roost.server.calls import Call, Table, serve
@@ -122,8 +131,9 @@ class Door:
             return STARTING
         peer = replace(visit.peer, nonce=visit.connection.nonce)
         admitted = await self._authenticator.admit(connect, peer)
-        # Who came in after the goodbye would hear none.
-        return admitted if self._serves() else STARTING
+        # Who came in after the goodbye would hear none; but a token that was given is given once.
+        given = isinstance(admitted, Admitted) and admitted.issued is not None
+        return admitted if given or self._serves() else STARTING
 
     def _serves(self) -> bool:
         return self._house.phase is Phase.SERVING
@@ -163,6 +173,8 @@ class Door:
         )
         told = hello(welcome, offer(self._house, client), snapshot(self._house, client))
         visit.outgoing.put(visit.connection.welcome(told))
+        if not self._serves():
+            visit.outgoing.close(SERVICE_RESTART, RESTARTS)
 
     def _leave(self, client: Connected) -> None:
         self._house.clients.remove(client)

@@ -2,7 +2,7 @@
 
 from roost.core.jsonvalue import JsonObject
 from roost.protocol.events import HEALTH, PRESENCE, SHUTDOWN, TICK, Audience, WireEvent
-from roost.protocol.handshake import SERVICE_RESTART, TICK_MS
+from roost.protocol.handshake import RESTARTS, SERVICE_RESTART, TICK_MS
 from roost.server.callers import LEAVING
 from roost.server.house import House, Phase
 from roost.server.nodeplaces import note
@@ -45,7 +45,7 @@ def say_goodbye(house: House) -> None:
     house.phase = Phase.STOPPING
     payload = {"reason": "gateway stopping"}
     house.clients.tell(WireEvent(name=SHUTDOWN, payload=payload, audience=Audience.EVERYONE))
-    house.clients.close(SERVICE_RESTART, "service restart")
+    house.clients.close(SERVICE_RESTART, RESTARTS)
 
 
 def dismiss_callers(house: House) -> None:

@@ -55,3 +55,6 @@ def test_an_hour_that_lies_inside_a_gap_begins_where_the_clocks_land() -> None:
 
 def test_what_is_later_than_any_clock_shows_is_shown_as_the_last() -> None:
     assert local(2**62, UTC) == local(LAST_MOMENT, UTC) == datetime(9999, 1, 1, tzinfo=UTC)
+    assert local(LAST_MOMENT + 1_000, UTC).second == 1
+    with pytest.raises(OverflowError):
+        local(-(2**62), UTC)

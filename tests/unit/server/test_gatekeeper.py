@@ -31,12 +31,14 @@ from tests.e2e.edges import CLIENT
 from tests.e2e.edges import Device as Signing
 from tests.flows.served import gates
 from tests.unit.protocol.test_handshake import CONNECT
+from tests.unit.server.test_clients import connected
 from tests.waiting import until_all_wait
 
 
 class Scene:
-    def __init__(self, keeper: Gatekeeper, clock: FakeClock) -> None:
+    def __init__(self, keeper: Gatekeeper, house: House, clock: FakeClock) -> None:
         self.keeper = keeper
+        self.house = house
         self.clock = clock
         self.found: list[Admitted | Refusal] = []
 
@@ -64,7 +66,7 @@ async def scenes(folder: Path) -> AsyncIterator[Scene]:
             entrance = Entrance(attempts=Attempts(most=2, window_ms=60_000))
             await gate.engine.reload(replace(rules, house=replace(rules.house, entrance=entrance)))
             secret = SharedSecret(lambda: Secrets(token=Secret("right")))
-            yield Scene(Gatekeeper(gate.house, secret), clock)
+            yield Scene(Gatekeeper(gate.house, secret), gate.house, clock)
 
 
 @pytest.mark.requirement("S2")
@@ -169,7 +171,7 @@ async def watched(folder: Path, answer: Callable[[], Awaitable[None]]) -> AsyncI
     with anyio.fail_after(60):
         async with gates("memory", folder) as gate:
             scene = Watched(gate.house, answer)
-            owner = await Scene(scene.keeper, scene.clock).ask("secret-token")
+            owner = await Scene(scene.keeper, gate.house, scene.clock).ask("secret-token")
             assert isinstance(owner, Admitted)
             device = replace(owner, method="device-token", device="d-1", proof="p")
             async with anyio.create_task_group() as group:
@@ -322,3 +324,18 @@ async def test_a_node_is_paired_by_its_code_whatever_lets_others_in(
         request = await door.asks()
         assert isinstance(await door.come(bootstrapToken="another"), Refusal)
         assert isinstance(await door.come(bootstrapToken=request.code), Admitted)
+
+
+@pytest.mark.requirement("S12")
+async def test_who_is_seen_out_is_sent_nothing_more_once_his_credential_is_taken_back(tmp_path: Path) -> None:
+    async with scenes(tmp_path) as scene, anyio.create_task_group() as group:
+        leaving = connected("leaving")
+        leaving.outgoing.put(b"what he did not read")
+        leaving.outgoing.close(1012, "service restart")
+        scene.house.clients.add(leaving)
+        group.start_soon(scene.keeper.watch)
+        await until_all_wait()
+        scene.clock.advance(CHECKED_EVERY_MS)
+        await until_all_wait()
+        assert await leaving.outgoing.next() is None
+        group.cancel_scope.cancel()

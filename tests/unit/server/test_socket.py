@@ -5,8 +5,9 @@ from pathlib import Path
 import anyio
 import pytest
 
+from roost.core.principals import OWNER
 from roost.protocol.handshake import NO_CREDENTIAL, Connect, Refusal
-from roost.server.auth import Admitted, Peer
+from roost.server.auth import Admitted, Issued, Peer
 from roost.server.clients import Outgoing
 from roost.server.house import Phase
 from roost.server.socket import AT_ONCE, HANDSHAKE_MS
@@ -63,6 +64,28 @@ async def test_who_is_looked_at_when_the_gateway_leaves_is_told_to_come_again(tm
                 await late.wire.ended.wait()
                 assert late.wire.closed == (1013, "gateway starting; retry shortly")
                 assert len(gate.house.clients) == 0
+
+
+@pytest.mark.requirement("S12")
+async def test_who_was_given_a_token_as_the_gateway_leaves_is_told_it_and_sent_away_then(
+    tmp_path: Path,
+) -> None:
+    with anyio.fail_after(60):
+        async with gates("memory", tmp_path) as gate:
+
+            class Giving:
+                async def admit(self, connect: Connect, peer: Peer) -> Admitted | Refusal:
+                    # It is kept from now on, and given once.
+                    say_goodbye(gate.house)
+                    issued = Issued(token="for you", at=1)
+                    return Admitted(principal=OWNER, method="device-token", scopes=(), issued=issued)
+
+            gate.door._authenticator = Giving()
+            async with visiting(gate.door) as late:
+                await late.connect()
+                assert late.hello["auth"]["deviceToken"] == "for you"
+                await late.wire.ended.wait()
+                assert late.wire.closed == (1012, "service restart")
 
 
 class Stuck(LocalWire):
