@@ -3,7 +3,7 @@
 from roost.stores.sql.descent import Fields
 from roost.stores.tables import drive
 from tests.growth import grows_linearly
-from tests.unit.stores.sql.test_erasing import EVE, GROUP, Rows, left
+from tests.unit.stores.sql.erased import EVE, GROUP, Rows, left
 
 
 def test_the_more_is_hers_the_longer_no_other_row_takes() -> None:

@@ -4,9 +4,9 @@ import pytest
 
 from roost.core.identities import IdentityLink
 from roost.stores.bodies import dump_body
-from roost.stores.sql.erasing import Fields
+from roost.stores.sql.descent import Fields
 from roost.testing.builders import said
-from tests.unit.stores.sql.test_erasing import EVE, HERS, Rows, eve, left
+from tests.unit.stores.sql.erased import EVE, HERS, Rows, eve, left
 
 
 @pytest.mark.requirement("F11")
