@@ -1,5 +1,7 @@
 """Messages that a client sends to a place on a channel, through the gateway's door."""
 
+import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +71,28 @@ async def test_a_message_goes_to_a_place_and_stands_where_its_answer_will_come(o
         await gate.bench.say("yes", BOB)
         assert await gate.bench.replies(BOB, 2) == ("Dinner at eight?", "Eight it is.")
         assert await said(gate, key) == ["Dinner at eight?", "Eight it is."]
+
+
+@pytest.mark.requirement("P29")
+async def test_the_log_says_for_what_a_message_was_sent(
+    opened: Opened, caplog: pytest.LogCaptureFixture
+) -> None:
+    trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+    params = letter("bob", "Dinner at eight?", "n-1")
+    asked = {"type": "req", "id": "r", "method": "send", "params": params}
+    with caplog.at_level(logging.INFO, logger="roost"):
+        async with opened() as (_, client):
+            client.wire.to_gateway.send_nowait(
+                json.dumps({**asked, "traceparent": f"00-{trace}-00f067aa0ba902b7-01"})
+            )
+            sent = (await client.answer("r"))["payload"]["deliveryId"]
+    lines = [one for one in caplog.records if sent in one.getMessage()]
+    assert [one.getMessage() for one in lines] == [
+        f"delivery {sent} was taken",
+        f"delivery {sent} is confirmed",
+    ]
+    assert lines[0].__dict__["trace"] == trace
+    assert {one.__dict__["session"] for one in lines} == {"agent:main:main"}
 
 
 @pytest.mark.requirement("P14")

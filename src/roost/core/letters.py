@@ -25,13 +25,15 @@ from roost.core.snapshots import Snapshot
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Letter:
-    """`name` is its sender's: under the same one it is the same letter, and never another."""
+    """`name` is its sender's: under the same one it is the same letter, and never another. `trace` is what its sender calls
+    all that this is part of."""
 
     name: str
     by: Principal
     to: Address
     text: str
     at: int
+    trace: str | None = None
 
     def __post_init__(self) -> None:
         if not self.text.strip():

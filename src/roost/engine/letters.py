@@ -1,5 +1,6 @@
 """Sends what a person asks to be sent to a place on a channel, and waits to hear what became of it."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -24,6 +25,8 @@ from roost.engine.rulebook import Rulebook
 from roost.engine.rules import NewId
 from roost.ports import Channel, Clock, Store, Topic, TopicKind
 from roost.ports.limits import if_within
+
+_log = logging.getLogger(__name__)
 
 LONGEST_WAIT_MS = 30_000
 _SEARCHED = 100
@@ -119,6 +122,7 @@ class Letters:
             if sent is None:
                 raise
             return sent
+        _log.info("delivery %s was taken", letter.id, extra={"trace": letter.trace, "session": str(key)})
         return letter.delivery(key)
 
     async def held_at(self, to: Address) -> Held:

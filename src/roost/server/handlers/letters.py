@@ -45,7 +45,14 @@ async def act(call: Call, params: letters.ActionParams) -> Acted:
 
 async def _send(call: Call, to: Address, text: str, name: str) -> Delivery:
     house = call.house
-    letter = Letter(name=name, by=call.caller.principal, to=to, text=text, at=house.clock.now())
+    letter = Letter(
+        name=name,
+        by=call.caller.principal,
+        to=to,
+        text=text,
+        at=house.clock.now(),
+        trace=call.trace or house.new_id(),
+    )
     posted = await house.engine.letters.send(letter)
     if posted.worst.state not in _ARRIVING:
         raise _undelivered(posted.worst, house.scanner)
