@@ -16,6 +16,7 @@ from roost.client.line import Absence, Line, Sleep
 from roost.client.trust import Trust
 from roost.client.turns import Answer, Piece, Turn, waited
 from roost.client.wires import Dial, dialing
+from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject, JsonValue
 from roost.core.secrets import Secret
 from roost.protocol.families.agents import AGENT, WAIT
@@ -79,11 +80,19 @@ class Client:
         self._group.cancel_scope.cancel()
         await self._group.__aexit__(None, None, None)
 
+    def _welcome(self) -> Hello:
+        """Outside of the block nothing would ever be answered."""
+        if self._line.hello is None:
+            raise InvalidInput(
+                "this client has no connection",
+                hint="use it within its block: async with Client(…) as client",
+            )
+        return self._line.hello
+
     @property
     def hello(self) -> Hello:
         """What the gateway said of itself when it let us in."""
-        assert self._line.hello is not None, "a client is used within its block"
-        return self._line.hello
+        return self._welcome()
 
     @overload
     async def call(
@@ -105,6 +114,7 @@ class Client:
         return cast(R, await self._call(name, params or {}, begun=begun))
 
     async def _call(self, name: str, params: JsonObject, *, begun: bool = False) -> JsonValue:
+        self._welcome()
         try:
             return await self._line.call(name, params, begun=begun)
         except Refused as error:

@@ -7,6 +7,7 @@ import pytest
 
 from roost.client import Answer, Client, Delta, Piece, Refused
 from roost.client.client import WAIT_MS
+from roost.core.errors import InvalidInput
 from roost.core.jsonvalue import JsonObject
 from roost.protocol.families.sessions import LIST
 from tests.unit.client.gateways import FakeGateway, Refusal
@@ -18,6 +19,13 @@ async def test_a_method_of_the_table_or_a_name_is_answered_alike() -> None:
         assert (await client.call(LIST, {"limit": 1}))["sessions"] == [{"limit": 1}]
         assert await client.call("sessions.list") == {"sessions": [{}]}
     assert gateway.asked[0][1]["auth"] == {"token": "t"}
+
+
+async def test_a_client_outside_of_its_block_says_so_instead_of_waiting() -> None:
+    client = Client(FakeGateway(health=lambda params: {}).dial)
+    with pytest.raises(InvalidInput, match="no connection") as told, anyio.fail_after(5):
+        await client.call("health")
+    assert "async with" in (told.value.hint or "")
 
 
 async def test_what_goes_wrong_in_the_block_leaves_it_as_it_is() -> None:
