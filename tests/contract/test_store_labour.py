@@ -6,9 +6,6 @@ from roost.core.effects import Effects, OweCompletion, QueueRun, RecordUsage
 from roost.core.exchanges import Completion
 from roost.core.keys import SessionKey
 from roost.core.leases import Lease
-from roost.core.ledger import LedgerRow
-from roost.core.messages import Usage
-from roost.core.principals import OWNER
 from roost.core.runs import Request, RunKind
 from roost.core.snapshots import Labour, RunSnapshot
 from roost.ports import Store
@@ -16,31 +13,17 @@ from roost.testing import builders
 from roost.testing.builders import MAIN
 from roost.testing.clock import NOON
 from tests.contract.scenes import Seen, change, claim_of, everything, opened, started
+from tests.contract.test_store_facts import call, total
 
 CHILD = SessionKey.parse("agent:main:subagent:one")
 Advance = Seen[RunSnapshot, Effects]
-
-
-def spent(tokens: int, key: SessionKey) -> RecordUsage:
-    row = LedgerRow(
-        id=f"u-{tokens}",
-        at=NOON,
-        key=key,
-        session_id=f"{key}-1",
-        principal=OWNER,
-        run_id="c-1",
-        run_kind=RunKind.TURN,
-        provider="demo",
-        model="demo-1",
-        usage=Usage(input=tokens),
-    )
-    return RecordUsage(row=row)
 
 
 @pytest.mark.requirement("D29")
 async def test_the_end_of_a_childs_run_sees_since_when_it_was_at_its_task_and_what_its_session_used(
     store: Store, lease: Lease
 ) -> None:
+    spent = call(1, CHILD), call(2, CHILD)
     parents = await started(store, lease, "r-1")
     await opened(store, row=builders.session(CHILD, parent=MAIN))
     owed = Completion(child_run="c-1", child=CHILD, requester=MAIN, batch="r-1", created_at=NOON)
@@ -48,13 +31,13 @@ async def test_the_end_of_a_childs_run_sees_since_when_it_was_at_its_task_and_wh
         store,
         OweCompletion(completion=owed),
         QueueRun(run=builders.run("c-1", CHILD, request=Request(requester=MAIN))),
-        *(spent(1, CHILD), spent(20, CHILD), spent(300, MAIN)),
+        *(RecordUsage(row=row) for row in (*spent, call(3, MAIN))),
     )
     (run,) = await store.claim_runs(lease, everything)
     announce = Request(kind=RunKind.ANNOUNCE, requester=MAIN, completes="c-1")
     seen = Advance((builders.done("c-1"), QueueRun(run=builders.run("a-1", CHILD, request=announce))))
     await store.finish_run(claim_of(run), seen)
-    task = Labour(began=run.started_at, used=Usage(input=21))
+    task = Labour(began=run.started_at, used=total(*spent).usage)
     assert (run.started_at is not None, seen.last.labour) == (True, task)
 
     (announcing,) = await store.claim_runs(lease, everything)
